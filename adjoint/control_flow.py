@@ -100,12 +100,12 @@ def scan(
     if tracing is not None and all(each.layer is None for each in (*step.leaves, *moved)):
         carry, results = tracing.scan(step, step.leaves, moved, reverse)
     else:
-        carry, results = _scanned(step, moved, reverse)
+        carry, results = stepped(step, moved, reverse)
     shown = [movedim(y, 0, dim) if dim and dim < y.ndim else y for y in results]
     return step.tree.unflatten(carry), step.answers.unflatten(shown)
 
 
-def _scanned(step: "Combining", xs: list[Any], reverse: bool) -> tuple[list[Any], list[Any]]:
+def stepped(step: "Combining", xs: list[Any], reverse: bool) -> tuple[list[Any], list[Any]]:
     """A scan along the first dimension, step by step."""
     carry, count, results = step.leaves, len(step.leaves), []
     length = xs[0].shape[0]

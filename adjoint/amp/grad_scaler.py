@@ -71,6 +71,10 @@ class GradScaler:
             raise RuntimeError(
                 "unscale_() has already been called on this optimizer since the last update()"
             )
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.unscale(self, optimizer, _grads(optimizer))
+            return
         factor = 1.0 / self._scale
         writes = Writes(Spare())
         overflowed = False
@@ -100,6 +104,10 @@ class GradScaler:
             raise AssertionError("GradScaler.step: none of the optimizer's parameters has a .grad")
         if optimizer not in self._overflowed:
             self.unscale_(optimizer)
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.step_scaled(self, optimizer, args, kwargs)
+            return None
         return None if self._overflowed[optimizer] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
@@ -108,6 +116,10 @@ class GradScaler:
             return
         if not self._overflowed and new_scale is None:
             raise AssertionError("update(): no gradients were unscaled since the last update()")
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.update_scale(self, new_scale)
+            return
         scale, tracker = self._scale, self._growth_tracker
         if new_scale is not None:
             scale = float(new_scale)

@@ -490,6 +490,9 @@ def leaf_of(value: Tensor, level: Level | None) -> Tensor:
     if own is level and value.needs_grad and is_grad_enabled():
         shown: Tensor = expand(value, value.shape)
         return shown
+    tracing = current().tracing
+    if tracing is not None:  # so that a layer is put around what the program works on
+        tracing.lift_all([value])
     leaf = value.shared() if own is level or level is None else level.lift(value)
     leaf.needs_grad = True
     return leaf

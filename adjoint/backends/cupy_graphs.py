@@ -1,7 +1,8 @@
 """Graphs of CUDA: the work of a function on CuPy, captured once and launched again and again.
 
-While it is captured nothing is computed. Its memory comes from a pool of its own, which the graph
-keeps: what a kernel has written there, the next one finds there at every launch.
+While it is captured nothing is computed. It may come in parts, between which the host has its turn.
+Its memory comes from a pool of its own, which the graph keeps: what a kernel has written there, the
+next one finds there at every launch.
 """
 
 import contextlib
@@ -24,14 +25,14 @@ class RefusedError(Exception):
 
 
 class Graph:
-    """Captured work, and the memory it works on."""
+    """Captured work, in one part or several, and the memory it works on."""
 
     def __init__(self) -> None:
         self.pool = cupy.cuda.MemoryPool()
         self.addresses: set[int] = set()
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self.kept: list[Any] = []  # arrays that are filled before a launch
-        self.work: Any = None
+        self.parts: list[Any] = []
 
     def _memory(self, size: int) -> Any:
         found = self.pool.malloc(size)
@@ -68,21 +69,26 @@ class Graph:
                 except BaseException:
                     self._abandon()
                     raise
-                self.work = self.stream.end_capture()
+                self.parts.append(self.stream.end_capture())
         except (_failure, NotImplementedError) as error:
             raise RefusedError(str(error)) from error
         finally:
             under_way.reset(token)
         return answer
 
+    def part(self) -> None:
+        """End a part while a function is captured; what it does from now on is the next one."""
+        self.parts.append(self.stream.end_capture())
+        self.stream.begin_capture()
+
     def _abandon(self) -> None:
         """End a capture that has failed, of which CUDA complains once more."""
         with contextlib.suppress(_failure):
             self.stream.end_capture()
 
-    def launch(self) -> None:
-        """Do the work, on the current stream."""
-        self.work.launch(cupy.cuda.get_current_stream())
+    def launch(self, number: int) -> None:
+        """Do the work of a part, on the current stream."""
+        self.parts[number].launch(cupy.cuda.get_current_stream())
 
 
 def fill(room: Any, values: Any) -> None:

@@ -68,6 +68,27 @@ def _fitting(values: Any, array: Any) -> Any:
     return values if dtype is None or dtype == array.dtype else values.astype(array.dtype)
 
 
+def _held(array: Any) -> Any:
+    """An array of NumPy as JAX can hold it, which may have no types of 64 bits.
+
+    No number may become another, or infinite; that fractions are rounded JAX says itself.
+    """
+    kind = jax.dtypes.canonicalize_dtype(array.dtype)
+    if kind == array.dtype:
+        return array
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = array.astype(kind)
+    whole = array.dtype.kind in "iu"
+    lost = narrow != array if whole else np.isinf(narrow) & ~np.isinf(array)
+    if lost.any():
+        raise OverflowError(
+            f"{array[lost].flat[0]} is out of the range of {kind}, and JAX runs without "
+            f"{array.dtype}: call jax.config.update('jax_enable_x64', True) at the start, or "
+            "leave this tensor on 'cpu'"
+        )
+    return narrow if whole else array
+
+
 class _Function:
     """A function of JAX that complains of shapes with a ValueError, as NumPy's do."""
 
@@ -240,8 +261,11 @@ class JaxBackend(Backend):
     xp = JaxNamespace(jnp)
 
     def asarray(self, value: Any, numpy_dtype: Any = None) -> Any:
-        if numpy_dtype is None and isinstance(value, jax.Array):
-            return value
+        if isinstance(value, jax.Array):
+            return value if numpy_dtype is None else jnp.asarray(value, dtype=numpy_dtype)
+        if numpy_dtype is not None:
+            held = _held(np.asarray(value, numpy_dtype))
+            return jnp.asarray(held, dtype=held.dtype)
         return jnp.asarray(value, dtype=numpy_dtype)
 
     def to_numpy(self, array: Any) -> Any:
@@ -250,7 +274,8 @@ class JaxBackend(Backend):
     def from_numpy(self, array: Any, where: device) -> Any:
         # The data type is asked for by name so that JAX warns where it has no 64-bit types.
         # array, not asarray: that one may go on using NumPy's memory, which can still change.
-        return jax.device_put(jnp.array(array, dtype=array.dtype), self._place(where))
+        held = _held(array)
+        return jax.device_put(jnp.array(held, dtype=held.dtype), self._place(where))
 
     def _place(self, where: device) -> Any:
         """JAX's device for ours; None for its default."""

@@ -422,13 +422,13 @@ class Packing:
     """Small outputs of a program joined into one of each data type: fewer are fetched.
 
     Those `copied` are written to memory that there is, and those `staying` are XLA's from call to
-    call; the others become arrays of their own.
+    call; the others become arrays of their own. Where a program is long, none are joined.
     """
 
-    def __init__(self, arrays: list[Any], copied: set[int], staying: set[int]) -> None:
+    def __init__(self, arrays: list[Any], copied: set[int], staying: set[int], joins: bool) -> None:
         kinds: dict[Any, list[int]] = {}
         for number, array in enumerate(arrays):
-            if array.size and _is_small(array) and number not in staying:
+            if joins and array.size and _is_small(array) and number not in staying:
                 kinds.setdefault((number in copied, array.dtype), []).append(number)
         self.joined = [numbers for numbers in kinds.values() if len(numbers) > 1]
         inside = {number for numbers in self.joined for number in numbers}

@@ -2,22 +2,24 @@
 
 Nothing is computed meanwhile, and everything is put back afterwards, as after a run on tracers.
 Tensors from outside stay where they are, and the graph changes them there; arguments are copied to
-memory of the graph before each launch, and what the function makes anew is copied out of it.
+memory of the graph before each launch, and what the function makes anew is copied out of it. Where
+the host is called, the graph is parted: it is launched part by part (docs/notes/compile.md).
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.autograd.hooks import name_of
 from adjoint.backends import cupy_graphs
 from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError, OutdatedError, untraceable
 from adjoint.compiling.escapes import mark_escaped
 from adjoint.compiling.guards import guards_of
+from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
 from adjoint.compiling.places import Argument, Lifted, Place
-from adjoint.compiling.tracing import Event, Tracing
+from adjoint.compiling.watching import Event, Watching
+from adjoint.control_flow import stepped
 from adjoint.device import device
 from adjoint.optim.programs import Named
 from adjoint.pytree import tree_flatten, tree_unflatten
@@ -42,16 +44,28 @@ class Feed:
         cupy_graphs.fill(self.room, made)
 
 
-class Capturing(Tracing):
+class Part:
+    """What the host does around the launch of one part of a graph."""
+
+    def __init__(self, events: list[Any]) -> None:
+        self.events = events  # before it
+        self.call: Any = None  # after it; None: it is the last
+        self.given: list[Any] = []  # the arrays that the host is called with
+        self.rooms: list[Any] = []  # where the next part finds what the host has answered
+
+
+class Capturing(Watching):
     """What a function meets while its work is captured."""
 
     def __init__(self, name: str, answers: Answers) -> None:
-        super().__init__(name, [], CUDA, answers)
+        super().__init__(name, CUDA, answers)
         self.xp = cupy_graphs.backend.xp
         self.graph = cupy_graphs.Graph()
+        self.parts = [Part(self.events)]
         self.feeds: dict[int, list[Feed]] = {}  # by the ids of events
         self.arguments: set[int] = set()  # the ids of the tensors that the user has given
         self.fills: list[tuple[Any, Any]] = []  # constants, and where the graph reads them
+        self.changing: dict[int, Any] = {}  # arrays from outside that change before a host call
 
     def stand_in(self, tensor: Any, number: int) -> Any:
         """A tensor of the graph in the place of an argument."""
@@ -61,18 +75,22 @@ class Capturing(Tracing):
                 f"{self.name} can't be captured: its argument {number} is on {tensor.device}; move "
                 "it to 'cuda' first"
             )
+        if tensor.gradient is not None:
+            raise CompileError(
+                f"{self.name} can't be captured: its argument {number} has a grad, which would not "
+                "be added to; set it to None first"
+            )
         made = Tensor(self.graph.room(array.shape, array.dtype), AS_IS)
         if tensor.needs_grad:
             made.requires_grad_()
         self.arguments.add(id(tensor))
-        self.numbers[id(made)] = number
         self.lifted[id(made)] = Lifted(made, Argument(made, number), number)
         return made
 
     # ---- tensors from outside ----
 
     def lift_all(self, tensors: list[Any]) -> None:
-        """See Tracing."""
+        """See Watching."""
         self.note_modules()
         for tensor in tensors:
             if tensor.layer is None:
@@ -100,12 +118,12 @@ class Capturing(Tracing):
             tensor.node, tensor.output_number = None, 0
 
     def share(self, source: Tensor, other: Tensor) -> None:
-        """See Tracing: memory that is shared is shared in the graph as well."""
+        """See Watching: memory that is shared is shared in the graph as well."""
         if source.layer is None:
             self.lift(source)
 
     def follow(self, target: Tensor) -> None:
-        """See Tracing: whoever shares the memory of a tensor sees it change."""
+        """See Watching: whoever shares the memory of a tensor sees it change."""
 
     def held(self, array: Any) -> Any:
         """The array of a new tensor: what lies on the host is brought to the graph once."""
@@ -116,18 +134,18 @@ class Capturing(Tracing):
         return room
 
     def knows(self, tensor: Any) -> bool:
-        """See Tracing: nothing has values on the host."""
+        """See Watching: nothing has values on the host."""
         return False
 
     def apart(self, tensor: Tensor) -> Any:
-        """See Tracing: a graph does again what it was told to do again."""
+        """See Watching: a graph does again what it was told to do again."""
         return tensor
 
     # ---- the host ----
 
     def event(self, event: Any, spec: Any = None) -> Any:
-        """Have the host do something before each launch; what it answers is brought to a room."""
-        self.events.append(event)
+        """Have the host do something before a launch; what it answers is brought to a room."""
+        self.parts[-1].events.append(event)
         if spec is None or isinstance(event, Numbers):  # of which rules want their own order
             return None
         room = self.graph.room(*spec)
@@ -135,26 +153,58 @@ class Capturing(Tracing):
         return room
 
     def on_host(self, call: Any, arrays: list[Any], specs: list[Any]) -> list[Any]:
-        """See Tracing; a graph can't be parted."""
-        raise CompileError("the host would have to be called in the midst of a graph")
+        """See Watching: the graph is parted here."""
+        part = self.parts[-1]
+        part.call, part.given = call, list(arrays)
+        part.rooms = [self.graph.room(*spec) for spec in specs]
+        self.host_calls.append(call)
+        self.parts.append(Part([]))
+        self._note_changing()
+        self.graph.part()
+        return part.rooms
 
-    def ask(self, function: Any, args: Any, answers: Any) -> Any:
-        """Refuse a function of the user's that the host would have to call."""
-        raise CompileError(
-            f"the hook {name_of(function)!r} runs on the host, for which a graph can't wait; mark "
-            "it with graph.traceable, or compile with backend='xla'"
-        )
+    def _note_changing(self) -> None:
+        """Note what from outside may have changed by now: if the host fails, it is put back."""
+        for record in self.lifted.values():
+            if type(record.place) is not Place:
+                continue
+            if record.tensor.version() != record.version:
+                self.changing[id(record.array)] = record.array
+            gradient = record.gradient
+            if gradient is not None and record.tensor.gradient is gradient:
+                self.changing[id(gradient.array)] = gradient.array
 
-    def pack(self, function: Any, tensor: Any) -> Any:
-        """See Tracing."""
-        return self.ask(function, (), None)
+    def changes_so_far(self) -> tuple[list[tuple[Place, str, int]], list[Any]]:
+        """See Watching: what has memory from outside shows its changes by itself."""
+        shown: list[tuple[Place, str, int]] = []
+        arrays: list[Any] = []
+        for record in self.lifted.values():
+            tensor = record.tensor
+            if isinstance(record.place, Argument) and tensor.version() != record.version:
+                shown.append((record.place, "array", len(arrays)))
+                arrays.append(tensor.array)
+            if tensor.gradient is None and record.gradient is not None:
+                shown.append((record.place, "gradient", -1))
+            elif tensor.gradient is not record.gradient:
+                shown.append((record.place, "gradient", len(arrays)))
+                arrays.append(tensor.gradient.array)
+        return shown, arrays
 
-    def unpack(self, function: Any, packed: Any) -> Any:
-        """See Tracing."""
-        return self.ask(function, (), None)
+    # ---- branches and loops ----
 
-    def end_pass(self) -> None:
-        """See Tracing: nothing was queued."""
+    def cond(self, pred: Tensor, bodies: list[Any], operands: list[Any]) -> list[Any]:
+        """Refuse what a value decides."""
+        raise CompileError("cond: a graph of CUDA can't choose; use where(), or backend='xla'")
+
+    def while_loop(self, test: Any, body: Any, carried: list[Any]) -> list[Any]:
+        """Refuse what a value decides."""
+        raise CompileError("while_loop: a graph of CUDA can't repeat; use backend='xla'")
+
+    def scan(
+        self, step: Any, init: list[Any], xs: list[Any], reverse: bool
+    ) -> tuple[list[Any], list[Any]]:
+        """The last carry of a scan, and its results, each step captured by itself."""
+        return stepped(step, xs, reverse)
 
     def drawn(self, draw: Any, shape: tuple[int, ...], parameters: tuple[Any, ...]) -> Any:
         """Random numbers: the host draws them before each launch, as it does in eager code."""
@@ -191,6 +241,21 @@ class Capturing(Tracing):
         writes.launches.setdefault(key, (program.kernel, room, []))[2].append(arrays)
         writes.changed.append(param)
 
+    def standing_by(self, tensors: list[Any]) -> dict[int, Any]:
+        """See Watching: copies, which the graph makes."""
+        here = [tensor for tensor in tensors if type(tensor.array) is not NDARRAY]
+        self.lift_all(here)
+        return {id(t): (cupy_graphs.backend.copy(t.current_array()), t.version()) for t in here}
+
+    def changed_since(self, tensors: list[Any], before: dict[int, Any]) -> list[tuple[Any, Any]]:
+        """See Watching."""
+        found = [(tensor, before[id(tensor)]) for tensor in tensors if id(tensor) in before]
+        return [(tensor, array) for tensor, (array, _) in found]
+
+    def choose(self, flag: Any, before: Any, tensor: Any) -> None:
+        """See Watching: in the memory that it has."""
+        tensor.array[...] = self.xp.where(flag, before, tensor.array)
+
     def _ordered(self, numbers: Any, program: Any) -> Any:
         """Where a rule finds its numbers in the order in which it has asked for them."""
         order: list[Any] = [
@@ -211,9 +276,10 @@ class Program:
     def __init__(self, capturing: Capturing, result: Any, stand_ins: list[Any]) -> None:
         self.name = capturing.name
         self.graph = capturing.graph
-        self.events = capturing.events
+        self.parts = capturing.parts
         self.feeds = capturing.feeds
-        self.host_calls: list[Any] = []
+        self.host_calls = capturing.host_calls
+        self.changing = list(capturing.changing.values())
         self.spent = capturing.spent
         self.rooms = [each.array for each in stand_ins]
         self.guards: list[Any] = []
@@ -228,6 +294,7 @@ class Program:
         self._slots: dict[int, int] = {}
         for record in capturing.lifted.values():
             self._note(record, capturing)
+        self.owners = [tensor for tensor, _, _ in self.states]
         leaves, self.tree = tree_flatten(result)
         self.answers = [self._answer(leaf, capturing) for leaf in leaves]
 
@@ -302,25 +369,40 @@ class Program:
             if tensor.array is not array:
                 raise OutdatedError(f"a tensor of shape {list(tensor.shape)} has other memory")
 
+    def seen(self, array: Any) -> Any:
+        """A value of the graph as hooks see it: they may keep it."""
+        return cupy_graphs.copied(array)
+
     def __call__(self, arguments: list[Any]) -> Any:
         """Launch the graph on these tensors as arguments; the answer of the function."""
         self.check()
         for room, tensor in zip(self.rooms, arguments):
             cupy_graphs.fill(room, tensor.current_array())
-        begun: list[Any] = []
+        visit = Visit(self, arguments)
+        before = [cupy_graphs.copied(array) for array in self.changing]
         try:
-            for event in self.events:
-                begun.append(event)
-                made = event.act()
-                for feed in self.feeds.get(id(event), ()):
-                    feed.take(made)
-            self.graph.launch()
+            for number, part in enumerate(self.parts):
+                self._launch(number, part, visit)
             made = [Tensor(cupy_graphs.copied(array), AS_IS) for array in self.outputs]
         except BaseException:
-            for event in reversed(begun):
-                event.undo()
+            for array, values in zip(self.changing, before):
+                cupy_graphs.fill(array, values)
+            visit.undo()
             raise
-        return self._finish(arguments, made, begun)
+        visit.put_back()
+        return self._finish(arguments, made, visit.begun)
+
+    def _launch(self, number: int, part: Part, visit: Visit) -> None:
+        """Launch a part, and call the host after it."""
+        for event in part.events:
+            visit.begun.append(event)
+            made = event.act()
+            for feed in self.feeds.get(id(event), ()):
+                feed.take(made)
+        self.graph.launch(number)
+        if part.call is not None:
+            for room, values in zip(part.rooms, part.call.run(visit, part.given)):
+                cupy_graphs.fill(room, values)
 
     def _finish(self, arguments: list[Any], made: list[Any], events: list[Any]) -> Any:
         """Let tensors have what they have got; the answer."""
@@ -388,6 +470,8 @@ def _captured(
     finally:
         capturing.restore()
     program = made[0]
+    for call in capturing.host_calls:
+        call.forget()
     for room, values in capturing.fills:
         cupy_graphs.fill(room, values)
     mark_escaped(capturing.name, capturing.graph.owns)

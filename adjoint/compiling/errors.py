@@ -15,6 +15,14 @@ class CompileError(RuntimeError):
     """A function, or what it was called with, can't be compiled."""
 
 
+class EagerError(CompileError):
+    """What a function does is decided by values again and again: it runs eagerly as it is."""
+
+
+class StatelessError(CompileError):
+    """An optimizer has no state yet, which an eager step makes."""
+
+
 class OutdatedError(Exception):
     """A program does not fit what it is called with: another must be made."""
 
@@ -40,7 +48,8 @@ def line_of(error: BaseException) -> str:
 def untraceable(name: str, error: BaseException, reason: Any) -> CompileError:
     """The error for a value that Python reads while a function is traced."""
     where = line_of(error)
-    return CompileError(
+    kind = type(error) if isinstance(error, CompileError) else CompileError
+    return kind(
         f"{name} can't be compiled: {reason}"
         + (f"\n  at {where}" if where else "")
         + "\n  Values are known when the compiled program runs, not while it is traced. Compute "

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.backends import register_recogniser, xla
+from adjoint.backends import register_recogniser
 from adjoint.compiling.errors import CompileError
 from adjoint.tensors.core import TensorCore
 
@@ -26,7 +26,7 @@ def _refuse(kind: Any) -> None:
 register_recogniser(_refuse)
 
 
-def mark_escaped(name: str, is_inside: Callable[[Any], bool] = xla.is_traced) -> None:
+def mark_escaped(name: str, is_inside: Callable[[Any], bool]) -> None:
     """Let all tensors that still hold tracers, or memory of a graph, refuse to be used."""
     for each in gc.get_objects():
         if issubclass(type(each), TensorCore) and is_inside(each.array):

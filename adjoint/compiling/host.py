@@ -12,7 +12,6 @@ from adjoint.autograd.function import Function, once_differentiable
 from adjoint.autograd.grad_mode import set_grad_enabled
 from adjoint.autograd.graph_task import GraphTask, Presence, current_task, under_way
 from adjoint.autograd.hooks import add_note, name_of
-from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
 from adjoint.compiling.answers import AnsweredError
@@ -23,6 +22,7 @@ from adjoint.pytree import tree_flatten
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 _np: Any = numpy_backend.xp
+Spec = tuple[tuple[int, ...], Any]  # shape and data type
 
 
 class Visit:
@@ -52,7 +52,7 @@ class Visit:
 
     def tensor(self, array: Any) -> Tensor:
         """A value of the program as hooks see it: they may not change it in place."""
-        return Tensor(array if self.program.on_xla else _np.asarray(array), AS_IS)
+        return Tensor(self.program.seen(array), AS_IS)
 
     def show(self, place: Place, name: str, value: Any) -> None:
         """Let a tensor from outside be as it would be now in eager code."""
@@ -108,6 +108,7 @@ class HostCall(OnHost):
         self.grad_enabled = current().grad_enabled
         self.where = _node_under_way()
         self.observes = tracing.answers.only_looks(function)
+        self.skipping = tracing.skipping  # the step that it belongs to, if that may be skipped
         if self.observes:
             answers = None
         leaves, self.tree = tree_flatten(args)
@@ -130,7 +131,7 @@ class HostCall(OnHost):
         self.arrays: list[Any] = arrays  # the values of those that are shown
         self.showing = len(arrays)
 
-    def specs(self) -> list[xla.Spec]:
+    def specs(self) -> list[Spec]:
         """What its answers look like."""
         return [self.given[number] for number in self.wanted if number >= 0]
 
@@ -141,6 +142,9 @@ class HostCall(OnHost):
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """Call the function with these arrays; what it answers, or what it was given."""
+        if self.skipping is not None and self.skipping.found:
+            given = arrays[self.showing :]
+            return [given[number] for number in self.wanted if number >= 0]
         for place, name, number in self.shown:
             value = None if number < 0 else visit.tensor(arrays[number])
             visit.show(place, name, value if value is None or name != "array" else value.array)
@@ -250,7 +254,7 @@ def _source(tracing: Any, leaf: Any, numbers: dict[int, int]) -> tuple[int, Any]
     return number, None if number >= 0 else leaf
 
 
-def _spec(tensor: Any) -> xla.Spec:
+def _spec(tensor: Any) -> Spec:
     return tuple(tensor.array.shape), tensor.array.dtype
 
 
@@ -274,7 +278,7 @@ class BackCall(OnHost):
         answers: list[Any] = []
         for tensor in tensors:
             got = next(made) if tensor.needs_grad else None
-            answers.append(_np.zeros_like(_np.asarray(tensor.array)) if got is None else got.array)
+            answers.append((tensor.new_zeros(tensor.shape) if got is None else got).array)
         return answers
 
 
@@ -319,10 +323,10 @@ def asked(tracing: Any, function: Any, args: Any, answers: Any) -> Any:
 class DrawCall(OnHost):
     """Random numbers drawn with parameters that the program has computed."""
 
-    def __init__(self, draw: Any, shape: Any, parameters: tuple[Any, ...]) -> None:
+    def __init__(self, draw: Any, shape: Any, parameters: list[Any]) -> None:
         self.draw = draw
         self.shape = shape
-        self.parameters = [None if xla.is_traced(value) else value for value in parameters]
+        self.parameters = parameters  # None: it is computed
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """Draw them."""

@@ -47,5 +47,5 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
         call.forget()
     outcomes.clear()
     tracing.sharing.clear()
-    mark_escaped(name)
+    mark_escaped(name, xla.is_traced)
     return program

@@ -7,13 +7,11 @@ has changed, or a count of steps, is that of the call.
 from operator import getitem, is_not, setitem
 from typing import Any
 
-from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
-from adjoint.compiling.errors import CompileError, OutdatedError
-from adjoint.optim.elementwise import Counters, floats, narrowed, widened
+from adjoint.compiling.errors import CompileError, OutdatedError, StatelessError
+from adjoint.optim.elementwise import Counters, floats
 from adjoint.optim.programs import likeness
-from adjoint.tensors.tensor import AS_IS, Tensor
 
 _np: Any = numpy_backend.xp
 
@@ -21,11 +19,11 @@ _np: Any = numpy_backend.xp
 class Numbers:
     """The numbers of a step for parameters that have made as many, asked for at each call."""
 
-    def __init__(self, optimizer: Any, number: int, params: list[Any], where: str) -> None:
+    def __init__(self, optimizer: Any, number: int, params: list[Any], skipping: Any) -> None:
         self.optimizer = optimizer
         self.number = number
         self.params = params
-        self.where = where
+        self.skipping = skipping  # says whether a call makes no step
         group = optimizer.param_groups[number]
         self.counts = list(optimizer.counts(group))
         self.arrays = list(optimizer.arrays(group))
@@ -80,7 +78,9 @@ class Numbers:
                     raise OutdatedError("parameters have made different numbers of steps")
 
     def writes(self) -> list[tuple[Any, ...]]:
-        """When the call succeeds the counters advance."""
+        """When the call succeeds the counters advance, unless the step was skipped."""
+        if self.skipping is not None and self.skipping.found:
+            return []
         return [
             (setitem, home[name].array, ..., value)
             for name, value in self.new.items()
@@ -136,8 +136,8 @@ def rate_of(tracing: Any, optimizer: Any, number: int, params: list[Any]) -> Any
     return tracing.number(Rate(optimizer, number, params))
 
 
-def _stateless(optimizer: Any, param: Any) -> CompileError:
-    return CompileError(
+def _stateless(optimizer: Any, param: Any) -> StatelessError:
+    return StatelessError(
         f"{type(optimizer).__name__} has no state yet for a parameter of shape "
         f"{list(param.shape)}: let it make a step before it is compiled (warm_up=1)"
     )
@@ -161,25 +161,7 @@ def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writ
         kinds.setdefault(stand, []).append(param)
     for members in kinds.values():
         with Changed({"tracing": None}):
-            numbers = Numbers(optimizer, number, members, tracing.name)
+            numbers = Numbers(optimizer, number, members, tracing.skipping)
         vector = tracing.event(numbers, ((len(numbers.names),), _np.dtype("float64")))
         for param in members:
             tracing.step(numbers, param, vector, writes)
-
-
-def trace_step(tracing: Any, numbers: Numbers, param: Any, vector: Any, writes: Any) -> None:
-    """Trace the step of one parameter."""
-    optimizer, xp = numbers.optimizer, xla.backend.xp
-    home = optimizer.state.get(param) or {}
-    tensors = [param, param.gradient, *[home[name] for name in numbers.arrays]]
-    tracing.lift_all(tensors)
-    arrays = [tensor.current_array() for tensor in tensors]
-    work = [widened(xp, array) for array in arrays]
-    program = optimizer.program(xla.backend, work, numbers.arrays, numbers.values, numbers.maximize)
-    values = dict(numbers.values)
-    for place, name in enumerate(numbers.names):
-        values[name] = vector[place].astype(work[0].dtype)
-    results = program.computed(xp, work, values)
-    for tensor, before, result in zip(tensors[2:], arrays[2:], results[2:]):
-        writes.set(tensor, "array", narrowed(result, before))
-    writes.late.append((param, Tensor(narrowed(results[0], arrays[0]), AS_IS), False))

@@ -12,7 +12,7 @@ from adjoint.pytree import tree_flatten
 from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import Tensor
 
-MISSING: Any = object()
+LONG = 1500  # calls of ops: of so many XLA would work out again what is joined, at great length
 
 
 class Outcome:
@@ -67,7 +67,7 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
             outcome.answers.append((-1, Place(leaf)))
     if tracing.device.type != "xla":
         copied = {output for _, output, _ in outcome.changed} - outcome.staying
-        outcome.packing = xla.Packing(outcome.arrays, copied, outcome.staying)
+        outcome.packing = xla.Packing(outcome.arrays, copied, outcome.staying, tracing.met < LONG)
         outcome.arrays = outcome.packing.packed(outcome.arrays)
     return outcome
 

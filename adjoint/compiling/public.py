@@ -9,7 +9,7 @@ from typing import Any
 from adjoint.backends import backend_for
 from adjoint.call.context import Changed, current
 from adjoint.compiling.answers import AnsweredError, Answers
-from adjoint.compiling.errors import CompileError, OutdatedError
+from adjoint.compiling.errors import CompileError, EagerError, OutdatedError, StatelessError
 from adjoint.compiling.signatures import Call, difference
 from adjoint.device import CPU, device
 from adjoint.dtypes import get_default_dtype
@@ -64,12 +64,13 @@ def compile(
         raise TypeError(f"compile: expected a function or module, got {type(function).__name__}")
     if disable or backend in _EAGER:
         return function
-    _require_jax()
     graphs = backend in _GRAPHS
     if graphs:
         _require_gpu()
+    else:
+        _require_jax()
     spread = _spread_over(mesh, shard, graphs)
-    compiled = Compiled(function, fallback and not fullgraph, limit, warm_up, spread, graphs)
+    compiled = Compiled(function, fallback, limit, warm_up, spread, graphs, fullgraph)
     if hasattr(function, "named_parameters") and not isinstance(function, type):
         from adjoint.compiling.modules import CompiledModule  # nn is loaded where modules are
 
@@ -127,11 +128,13 @@ class Compiled:
         warm_up: int,
         spread: Any = None,
         graphs: bool = False,
+        whole: bool = False,
     ) -> None:
         self.function = function
+        self.whole = whole  # it never runs eagerly instead
         self.spread = spread  # over the devices of a mesh
         self.graphs = graphs  # its work on CuPy is captured, not traced for XLA
-        self.fallback = fallback
+        self.fallback = fallback and not whole
         self.limit = limit
         self.warm_up = warm_up
         self.count = 0  # programs made
@@ -151,7 +154,7 @@ class Compiled:
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
-        settings = (self.fallback, self.limit, self.warm_up, self.spread, self.graphs)
+        settings = (self.fallback, self.limit, self.warm_up, self.spread, self.graphs, self.whole)
         return Compiled, (self.function, *settings)
 
     def __repr__(self) -> str:
@@ -220,7 +223,11 @@ class Compiled:
         try:
             program = self._program(call, args, kwargs)
         except CompileError as error:
-            if not self.fallback:
+            if isinstance(error, StatelessError) and self.warm_up and not self.whole:
+                log.info("%s runs eagerly once more: %s", self.name, error)
+                with Changed({"asking": self.answers}):
+                    return self.function(*args, **kwargs)
+            if not self.fallback and (self.whole or not isinstance(error, EagerError)):
                 raise
             signature.eager = True
             log.warning("%s runs eagerly: %s", self.name, error)

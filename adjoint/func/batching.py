@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.call.context import current
 from adjoint.call.layers import opened
 from adjoint.ops.arranging.shape import cat, expand, movedim
 from adjoint.pytree import TreeSpec, tree_flatten, tree_unflatten
@@ -214,6 +215,9 @@ class Mapped:
     def run(self, leaves: list[Any], size: int) -> tuple[list[Any], list[Any], TreeSpec]:
         """Call the function inside a level: its results, their batches in front, and out_dims."""
         level = BatchLevel(size, self.randomness)
+        tracing = current().tracing
+        if tracing is not None:  # a layer looks like what the program works on
+            tracing.lift_all([leaf for leaf in leaves if isinstance(leaf, Tensor)])
         with opened(level):
             inside = [
                 leaf if dim is None else layered(level, leaf, given_dim=dim)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from adjoint.autograd import entry_points
+from adjoint.call.context import current
 from adjoint.call.layers import newest_level, opened
 from adjoint.creation.factories import zeros_like
 from adjoint.func.reverse import (
@@ -60,6 +61,9 @@ def jvp(
         )
     check_directions(flat, directions)
     level = DualLevel()
+    tracing = current().tracing
+    if tracing is not None:  # a layer looks like what the program works on
+        tracing.lift_all([*flat, *directions])
     with opened(level) if tracking.get() else following(level):
         inside = [dual(level, p, t) for p, t in zip(flat, directions)]
         answer, aux = func(*tree_unflatten(inside, spec)), None

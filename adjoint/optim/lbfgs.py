@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from adjoint.autograd.grad_mode import enable_grad, no_grad
+from adjoint.call.context import current
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import cat, reshape
@@ -96,6 +97,11 @@ class LBFGS(Optimizer):
         if search not in (None, "strong_wolfe"):
             raise RuntimeError(
                 f"only 'strong_wolfe' is supported as line_search_fn, got {search!r}"
+            )
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.refuse_program(
+                "LBFGS decides by values how often it calls its closure; compile the closure"
             )
         undo = Undo()
         for param in self._params:

@@ -3,8 +3,9 @@
 import ast
 import contextlib
 import importlib.util
-import re
 import sys
+import textwrap
+from itertools import takewhile
 from pathlib import Path
 from types import CodeType
 
@@ -18,14 +19,108 @@ from tests.interpreter import ROOT
 
 STEPS = 10
 
-# Of each example: the sizes it is given in place of its own, and what its loop reads beforehand.
+# Of each example with a loop: the values it is given in place of its own.
 EXAMPLES = {
     "05_train_digits": {},
+    "09_conv_net": {"shift": 1},  # which it draws and reads, at each step
     "10_char_transformer": {"CONTEXT": 8, "BATCH": 2, "WIDTH": 16},
     "12_neural_ode": {"SPAN": 3},
     "13_lstm": {"LENGTH": 5, "WIDTH": 8},
+    "14_saliency": {},
     "18_per_sample_gradients": {},
     "19_ensemble": {},
+}
+
+# Of the others: values in place of their own, how the statement begins that they are left at, and a
+# step in their names.
+STATEMENTS = {
+    "01_backward": (
+        {},
+        "y = ",
+        """
+        h = 0.1 * x * w
+        h.register_hook(lambda grad: grad.clamp(-1, 1))
+        y = adjoint.tanh(h)
+        return adjoint.autograd.grad((100 * y * y).sum(), [x, w])
+        """,
+    ),
+    "02_views_and_inplace": (
+        {},
+        "y = ",
+        """
+        y = x * 10
+        left = y[:2]
+        left *= 2
+        y[1] = x[3] * 5
+        return y, *adjoint.autograd.grad((y * y).sum(), [x])
+        """,
+    ),
+    "03_second_order": (
+        {},
+        "for step",
+        """
+        slope, curvature = hessian(x)
+        with adjoint.no_grad():
+            x.sub_(adjoint.linalg.solve(curvature, slope))
+        return x, slope
+        """,
+    ),
+    "04_adding_an_op": (
+        {},
+        "loss = ",
+        "return adjoint.autograd.grad(total(squared_distance(squash(x), y)), [x, y])",
+    ),
+    "06_custom_function": (
+        {},
+        "z = ",
+        """
+        y = cumulative_product(Softplus.apply(x, 3.0))
+        (slope,) = adjoint.autograd.grad(y.sum(), [x], create_graph=True)
+        with adjoint.no_grad():
+            x.sub_(0.01 * slope)
+        return y.detach(), x
+        """,
+    ),
+    "07_checkpoint": (
+        {"(LAYERS, WIDTH)": (2, 8)},
+        "peaks = ",
+        """
+        found = []
+        for form in forms.values():
+            x = adjoint.ones(6, WIDTH)
+            for w in weights:
+                x = form(x, w)
+            found += adjoint.autograd.grad((x * x).mean(), weights)
+        return found
+        """,
+    ),
+    "08_profile": (
+        {},
+        "def main",
+        """
+        loss = model(eye, [eye, eye]).square().mean()
+        return adjoint.autograd.grad(loss, eye)
+        """,
+    ),
+    "16_poisson_equation": (
+        {},
+        "for _",
+        """
+        loss = closure()
+        with adjoint.no_grad():
+            for parameter in model.parameters():
+                parameter.sub_(1e-4 * parameter.grad)
+        return loss, *model.parameters()
+        """,
+    ),
+    "17_neural_tangent_kernel": (
+        {},
+        "points = ",
+        """
+        points = adjoint.linspace(-2, 2, 3).unsqueeze(1)
+        return kernel(points, points), kernel_without_jacobians(points, points)
+        """,
+    ),
 }
 
 
@@ -40,6 +135,52 @@ def _is_for_people(statement: ast.stmt) -> bool:
     return ".item()" in text or text.startswith("progress.")
 
 
+def _replace(statement: ast.stmt, values: dict[str, object]) -> None:
+    """Let a name be given another value, if a statement gives it one."""
+    if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) in values:
+        statement.value = ast.Constant(values[ast.unparse(statement.targets[0])])
+
+
+def _work_of(name: str):
+    """An example up to a statement, and work in its names as a function."""
+    values, end, text = STATEMENTS[name]
+    tree = ast.parse((ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8"))
+    for statement in tree.body:
+        _replace(statement, values)
+    before = list(takewhile(lambda each: not ast.unparse(each).startswith(end), tree.body))
+    assert 2 < len(before) < len(tree.body)
+    function = ast.parse("def step():\n" + textwrap.indent(textwrap.dedent(text), "    ")).body
+    space = {"__name__": name, "eye": adjoint.eye(1, requires_grad=True)}
+    exec(_code(name, [*before, *function]), space)
+    return space["step"]
+
+
+@pytest.fixture
+def _usual_type():
+    before = adjoint.get_default_dtype()
+    yield
+    adjoint.set_default_dtype(before)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_usual_type")
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_the_work_of_an_example(name, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [name])
+    runs = []
+    for wrap in (lambda step: step, adjoint.compile):
+        adjoint.set_default_dtype(adjoint.float32)
+        adjoint.manual_seed(3)
+        with contextlib.redirect_stdout(None):
+            step = wrap(_work_of(name))
+        runs.append([[part.detach().numpy().copy() for part in step()] for _ in range(STEPS)])
+        if wrap is adjoint.compile:
+            assert step.count == 1
+    for eager, other in zip(*runs, strict=True):
+        for one, another in zip(eager, other, strict=True):
+            np.testing.assert_allclose(another, one, 1e-4, 1e-5)
+
+
 def _step_of(name: str, sizes: dict[str, int]):
     """An example up to its loop, and the loop's body as a function."""
     tree = ast.parse((ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8"))
@@ -49,12 +190,13 @@ def _step_of(name: str, sizes: dict[str, int]):
             loop = statement
             if "looped[name]" not in ast.unparse(loop) and "assert_close" not in ast.unparse(loop):
                 break
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) in sizes:
-            statement.value = ast.Constant(sizes[ast.unparse(statement.targets[0])])
+        _replace(statement, sizes)
         before.append(statement)
     inner = [s for s in loop.body if isinstance(s, ast.For)]
     of_batches = bool(inner) and ast.unparse(inner[0].iter) == "loader"
     body = [s for s in (inner[0].body if of_batches else loop.body) if not _is_for_people(s)]
+    for statement in body:
+        _replace(statement, sizes)
     given = ast.unparse(inner[0].target).strip("()") if of_batches else ""
     result = "loss" if any("loss = " in ast.unparse(s) for s in body) else None
     result = result or ("losses.sum()" if name.startswith("19") else "lengths")
@@ -112,14 +254,11 @@ def test_a_closure_of_lbfgs_is_compiled_by_itself():
     np.testing.assert_allclose(trained(compiled=True), trained(compiled=False), 1e-3)
 
 
-def test_every_example_with_a_loop_is_here_or_says_why_not():
+def test_every_example_is_here_or_says_why_not():
     reasons = {
-        "09_conv_net": "it reads a random number as a distance to roll by",
         "11_physics_informed": "LBFGS decides by values; its closure is compiled above",
-        "14_saliency": "it looks at a trained network",
-        "15_what_went_wrong": "its loops are there to fail",
-        "16_poisson_equation": "it counts steps of a solver that decides by values",
+        "15_what_went_wrong": "it is there to fail",
+        "digits": "it is data for others",
     }
-    texts = {p.stem: p.read_text(encoding="utf-8") for p in Path(ROOT, "examples").glob("*.py")}
-    found = {name for name, text in texts.items() if re.search(r"range\((STEPS|EPOCHS)", text)}
-    assert found - set(EXAMPLES) == set(reasons)
+    found = {path.stem for path in Path(ROOT, "examples").glob("*.py")}
+    assert found == {*EXAMPLES, *STATEMENTS, *reasons}

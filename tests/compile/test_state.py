@@ -11,7 +11,7 @@ pytest.importorskip("jax")
 
 import adjoint
 from adjoint import nn, optim
-from adjoint.compiling import CompileError
+from adjoint.compiling import CompileError, outcomes
 from tests.compile import assert_alike
 from tests.interpreter import fresh_python
 
@@ -87,6 +87,28 @@ def test_small_inputs_are_where_xla_reads_them(kind, copies):
     memory = [tensor.array for tensor in model.parameters()]
     step()
     assert all(tensor.array is array for tensor, array in zip(model.parameters(), memory))
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_small_outputs_are_joined_unless_the_program_is_long(long, monkeypatch):
+    if long:
+        monkeypatch.setattr(outcomes, "LONG", 3)
+
+    def make():
+        params = [adjoint.randn(n, requires_grad=True) for n in (2, 3, 4)]
+        optimizer = optim.Adam(params, lr=0.1)
+
+        def step():
+            optimizer.zero_grad()
+            sum((p**2).sum() for p in params).backward()
+            optimizer.step()
+            return [*params, *[p.grad for p in params]]
+
+        return step
+
+    step = assert_alike(make, 4)
+    (signature,) = step.signatures.values()
+    assert bool(signature.programs[0].packing.joined) is not long
 
 
 def test_gradients_accumulate():

@@ -9,6 +9,8 @@ from adjoint.nn.containers import ModuleList, Sequential
 from adjoint.nn.layers.linear import Linear
 from adjoint.nn.module import Module
 from adjoint.ops.arranging.shape import cat
+from adjoint.ops.elementwise.selection import where
+from adjoint.tensors.concrete import has_values
 
 
 class _ASMoutput(NamedTuple):
@@ -22,7 +24,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     """Log probabilities of classes sorted by frequency, the rare ones in clusters.
 
     The head tells the frequent classes, below the first of `cutoffs`, and the clusters apart; the
-    tail has a smaller map for each cluster, which is computed only for the samples that need it.
+    tail has a smaller map for each cluster, which is computed only for the samples that need it, or
+    for all where no values can be read, as in compiled code.
     """
 
     def __init__(
@@ -71,6 +74,17 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self._check(input_, target_)
         single = target_.ndim == 0
         input, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
+        if has_values(target):
+            inner, column = self._picked(input, target)
+        else:
+            inner, column = self._masked(input, target)
+        outer = functional.log_softmax(self.head(input), dim=1)
+        output = inner + outer.gather(1, column.unsqueeze(1)).squeeze(1)
+        loss = (-output).mean()
+        return _ASMoutput(output.squeeze(0) if single else output, loss)
+
+    def _picked(self, input: Any, target: Any) -> tuple[Any, Any]:
+        """Of each sample the log probability within its cluster, and its column of the head."""
         column, inner = target, input.new_zeros(target.shape[0])
         for cluster, (low, high) in enumerate(pairwise(self.cutoffs)):
             rows = ((target >= low) & (target < high)).nonzero().squeeze(1)
@@ -79,10 +93,18 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 wanted = (target.index_select(0, rows) - low).unsqueeze(1)
                 inner = inner.index_copy(0, rows, chances.gather(1, wanted).squeeze(1))
                 column = column.index_fill(0, rows, self.shortlist_size + cluster)
-        outer = functional.log_softmax(self.head(input), dim=1)
-        output = inner + outer.gather(1, column.unsqueeze(1)).squeeze(1)
-        loss = (-output).mean()
-        return _ASMoutput(output.squeeze(0) if single else output, loss)
+        return inner, column
+
+    def _masked(self, input: Any, target: Any) -> tuple[Any, Any]:
+        """The same, with every cluster computed for all samples."""
+        column, inner = target, input.new_zeros(target.shape[0])
+        for cluster, (low, high) in enumerate(pairwise(self.cutoffs)):
+            inside = (target >= low) & (target < high)
+            wanted = where(inside, target - low, 0).unsqueeze(1)
+            chances = self._within(cluster, input).gather(1, wanted).squeeze(1)
+            inner = where(inside, chances, inner)
+            column = where(inside, self.shortlist_size + cluster, column)
+        return inner, column
 
     def _check(self, input: Any, target: Any) -> None:
         """Refuse what does not belong together, and targets that are no classes."""
@@ -96,7 +118,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 "AdaptiveLogSoftmaxWithLoss: input and target should have the same size in the "
                 f"batch dimension, got {input.shape[0]} and {target.shape[0]}"
             )
-        if ((target < 0) | (target >= self.n_classes)).any():
+        if has_values(target) and ((target < 0) | (target >= self.n_classes)).any():
             raise RuntimeError(
                 "AdaptiveLogSoftmaxWithLoss: target values should be in "
                 f"[0, {self.n_classes - 1}], but values in range [{target.min().item()}, "
@@ -125,6 +147,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head_output = self.head(input)
         output = head_output.argmax(dim=1)
         rare = output >= self.shortlist_size
+        if not has_values(rare):
+            return where(rare, self._get_full_log_prob(input, head_output).argmax(dim=1), output)
         if rare.any():
             output[rare] = self._get_full_log_prob(input[rare], head_output[rare]).argmax(dim=1)
         return output

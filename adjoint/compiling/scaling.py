@@ -1,0 +1,157 @@
+"""A GradScaler in a program, which finds out whether gradients overflowed and tells the host.
+
+The step of the optimizer is a part of the program always; where it is skipped, the values from
+before are chosen, no hook of the step is called, and the host counts no step.
+"""
+
+from typing import Any
+
+from adjoint.autograd.grad_mode import no_grad
+from adjoint.compiling.errors import CompileError, OutdatedError
+from adjoint.compiling.host import OnHost, Visit
+from adjoint.dtypes import bfloat16, float16, float32
+from adjoint.ops.sparse.layers import sparse_of
+from adjoint.tensors.tensor import Tensor
+
+
+def overflowed(scaler: Any) -> dict[Any, Any]:
+    """By optimizer whether its gradients have overflowed, of those that are unscaled already."""
+    found: dict[Any, Any] = vars(scaler)["_overflowed"]
+    return found
+
+
+class Remembered:
+    """What the host knows of a scaler before a call changes it."""
+
+    def __init__(self, scaler: Any) -> None:
+        self.scaler = scaler
+        self.before: Any = None
+
+    def remember(self) -> None:
+        """It is about to change."""
+        self.before = {**vars(self.scaler), "_overflowed": dict(overflowed(self.scaler))}
+
+    def writes(self) -> list[tuple[Any, ...]]:
+        """What changes has changed already."""
+        return []
+
+    def undo(self) -> None:
+        """The call has failed: things become as they were."""
+        if self.before is not None:
+            vars(self.scaler).update(self.before)
+            self.before = None
+
+
+class Overflow(OnHost, Remembered):
+    """Whether gradients of an optimizer have overflowed: the program says so to the host."""
+
+    def __init__(self, scaler: Any, optimizer: Any, flag: Tensor) -> None:
+        super().__init__(scaler)
+        self.optimizer = optimizer
+        self.flag: Any = flag  # in the program
+        self.found = False  # in the call that is under way
+
+    def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """See OnHost."""
+        visit.begun.append(self)
+        self.remember()
+        self.found = bool(visit.tensor(arrays[0]).item())
+        overflowed(self.scaler)[self.optimizer] = self.found
+        return []
+
+    def forget(self) -> None:
+        """See OnHost."""
+        self.flag = None
+
+
+class Unscaling:
+    """The factor of gradients in a call, before which they must not have been unscaled."""
+
+    def __init__(self, scaler: Any, optimizer: Any) -> None:
+        self.scaler = scaler
+        self.optimizer = optimizer
+
+    def factor(self) -> float:
+        """What gradients are multiplied by."""
+        if self.optimizer in overflowed(self.scaler):
+            raise OutdatedError("the gradients of an optimizer are unscaled already")
+        return 1.0 / float(self.scaler.get_scale())
+
+
+class Known:
+    """What was found when gradients were unscaled outside, before the call."""
+
+    def __init__(self, scaler: Any, optimizer: Any) -> None:
+        self.scaler = scaler
+        self.optimizer = optimizer
+        self.flag: Any = None
+        self.found = False
+
+    def read(self) -> float:
+        """It as a number."""
+        found = overflowed(self.scaler).get(self.optimizer)
+        if found is None:
+            raise OutdatedError("the gradients of an optimizer are not unscaled yet")
+        self.found = found
+        return float(found)
+
+
+class Updated(Remembered):
+    """The update of a scale."""
+
+    def __init__(self, scaler: Any, new_scale: Any) -> None:
+        super().__init__(scaler)
+        self.new_scale = new_scale
+
+    def act(self) -> None:
+        """Update it."""
+        self.remember()
+        self.scaler.update(self.new_scale)
+
+
+def unscaled(watching: Any, scaler: Any, optimizer: Any, grads: list[Any]) -> Overflow:
+    """Divide gradients by the scale of each call, and find out whether one is infinite or NaN."""
+    factor = watching.read(Unscaling(scaler, optimizer).factor)
+    watching.lift_all(grads)
+    finite: Any = None
+    with no_grad():
+        for grad in grads:
+            if sparse_of(grad) is not None:
+                raise CompileError("GradScaler: a gradient is sparse, which can't be compiled")
+            wide = grad.to(float32) if grad.dtype in (float16, bfloat16) else grad
+            scaled = (wide * factor.to(wide.dtype)).to(grad.dtype)
+            every = scaled.isfinite().all()
+            finite = every if finite is None else finite.logical_and(every)
+            grad.copy_(scaled)
+        overflow = Overflow(scaler, optimizer, finite.logical_not())
+    watching.on_host(overflow, [overflow.flag.array], [])
+    return overflow
+
+
+def known(watching: Any, scaler: Any, optimizer: Any) -> Known:
+    """Whether gradients that were unscaled before the call have overflowed."""
+    found = Known(scaler, optimizer)
+    found.flag = watching.read(found.read) != 0
+    return found
+
+
+def state_of(optimizer: Any) -> list[Any]:
+    """The tensors that a step of an optimizer may change."""
+    params = [param for group in optimizer.param_groups for param in group["params"]]
+    kept = [value for home in optimizer.state.values() for value in home.values()]
+    return [each for each in (*params, *kept) if isinstance(each, Tensor)]
+
+
+def stepped_unless(watching: Any, overflow: Any, optimizer: Any) -> None:
+    """The step of an optimizer, which counts unless gradients have overflowed."""
+    tensors = state_of(optimizer)
+    before = watching.standing_by(tensors)
+    watching.skipping = overflow
+    try:
+        optimizer.step()
+    finally:
+        watching.skipping = None
+    for tensor, array in watching.changed_since(tensors, before):
+        if tensor.extras is not None and tensor.extras.base is not None:
+            raise CompileError("GradScaler.step: a parameter, or its state, is a view")
+        watching.choose(overflow.flag.array, array, tensor)
