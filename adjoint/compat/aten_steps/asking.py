@@ -12,7 +12,7 @@ Answerer = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class Steps:
-    """Asks for PyTorch's operations by name; the arguments say which overload is meant."""
+    """Asks for PyTorch's operations by name; its overload, or the arguments, say which is meant."""
 
     def __init__(self, answerer: Answerer) -> None:
         self.answerer = answerer
@@ -22,7 +22,7 @@ class Steps:
         if found is None:
             return self.answerer(ops.named(name), args, kwargs)
         form, given = found
-        return self.answerer(ops.named(name, form.overload), *form.spelled(given))
+        return self.answerer(ops.named(form.name, form.overload), *form.spelled(given))
 
 
 def unseen() -> Changed:

@@ -8,12 +8,23 @@ arguments of the op, asks for the steps one by one, and returns what the op does
 from typing import Any, Final
 
 from adjoint.compat.aten_forms import better, bound, by_names
-from adjoint.compat.aten_steps import calculation, networks, places, products
+from adjoint.compat.aten_steps import (
+    calculation,
+    gradients,
+    gradients_of_networks,
+    gradients_of_places,
+    gradients_of_products,
+    networks,
+    places,
+    products,
+)
 from adjoint.compat.aten_steps.asking import Answerer, Steps
+from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError
 from adjoint.compat.torch_tree import ops
 from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
+from adjoint.tensors.tensor import Tensor
 
 _SINGLE: Final = {**calculation.SINGLE, **places.SINGLE, **networks.SINGLE}
 _STEPS: Final = {
@@ -22,6 +33,12 @@ _STEPS: Final = {
     **places.STEPS,
     **products.STEPS,
     **networks.STEPS,
+}
+_GRADIENTS: Final = {
+    **gradients.STEPS,
+    **gradients_of_places.STEPS,
+    **gradients_of_products.STEPS,
+    **gradients_of_networks.STEPS,
 }
 _CHANGES: Final = {**calculation.CHANGES, **places.CHANGES}
 
@@ -40,6 +57,26 @@ def change_in_steps(op: Op, values: list[Any], answerer: Answerer) -> Any:
     if steps is not None:
         return steps(Steps(answerer), *values)
     return answerer(*_written(f"{op.name}_", op, values, op.changer))
+
+
+def knows_gradients(node: Any, grads: list[Any]) -> bool:
+    """Whether PyTorch's steps of a node's gradients are known; complex ones are left to rules."""
+    if node.op.name not in _GRADIENTS:
+        return False
+    return all(isinstance(grad, Tensor) or grad is None for grad in grads) and not any(
+        isinstance(grad, Tensor) and grad.array.dtype.kind == "c" for grad in grads
+    )
+
+
+def gradients_in_steps(
+    node: Any, grads: list[Any], wanted: list[bool], answerer: Answerer
+) -> list[Any] | None:
+    """What is answered to a step of a backward pass; None if the node keeps too little for it."""
+    kept = Kept(node, wanted)
+    try:
+        return list(_GRADIENTS[node.op.name](Steps(answerer), kept, *grads))
+    except TooLittleKeptError:
+        return None
 
 
 def overload_for(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,13 +11,26 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Self
 
-from adjoint.call.context import Changed, Scope, Settings, current, replaced
+from adjoint.call.context import (
+    Changed,
+    Scope,
+    Settings,
+    below_innermost_mode,
+    current,
+    replaced,
+    set_current,
+)
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
 from adjoint.call.overriding import created_by, creating_mode
 from adjoint.compat.aten_forms import bound
 from adjoint.compat.aten_steps.asking import Steps
-from adjoint.compat.aten_steps.shown import call_in_steps, change_in_steps
+from adjoint.compat.aten_steps.shown import (
+    call_in_steps,
+    change_in_steps,
+    gradients_in_steps,
+    knows_gradients,
+)
 from adjoint.compat.torch_tree.ops import named, operation_of
 from adjoint.creation.factories import empty, empty_strided, full
 from adjoint.device import device as as_device, get_default_device
@@ -46,6 +59,21 @@ def _seen_below(name: str, tensor: Tensor) -> Any:
     """See tensors.upper."""
     mode = creating_mode()
     return None if mode is None else created_by(mode, name, (tensor,), {})
+
+
+def _gradients(node: Any, grads: list[Any], wanted: list[bool]) -> list[Any] | None:
+    """See tensors.upper."""
+    settings = current()
+    if settings.grad_enabled or not knows_gradients(node, grads):
+        return None
+    if not settings.modes:
+        held = any(isinstance(grad, Tensor) and lies_in(grad, GROUND) for grad in grads)
+        return gradients_in_steps(node, grads, wanted, answered) if held else None
+    try:
+        set_current(below_innermost_mode(settings))
+        return gradients_in_steps(node, grads, wanted, settings.modes[-1].answered)
+    finally:
+        set_current(settings)
 
 
 class TorchDispatchMode(Scope):
@@ -130,6 +158,7 @@ class TorchDispatchMode(Scope):
                 "make it a plain method"
             )
         upper.seen_below = _seen_below
+        upper.gradients = _gradients
         return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod
@@ -389,6 +418,7 @@ def dispatched(made: Any, has_memory: bool = True) -> Any:
     """Let an instance be seen by `__torch_dispatch__` of its class, if that has one."""
     kind = type(made)
     if _defined(kind, "__torch_dispatch__") is not None:
+        upper.gradients = _gradients
         key = (kind, has_memory)
         if key not in _layers:
             _layers[key] = Dispatched(kind, has_memory)
