@@ -102,10 +102,9 @@ def native_layer_norm_backward(
 
 def mse_loss_backward(grad_output: Any, input: Any, target: Any, reduction: int) -> Any:
     """The gradient of mse_loss by its input."""
-    share = (
-        math.prod(input.shape) if reduction_word("mse_loss_backward", reduction) == "mean" else 1
-    )
-    return (input - target) * (2.0 / share) * grad_output
+    is_mean = reduction_word("mse_loss_backward", reduction) == "mean"
+    factor = 2.0 / max(math.prod(input.shape), 1) if is_mean else 2.0
+    return (input - target) * factor * grad_output
 
 
 def nll_loss_backward(

@@ -7,6 +7,7 @@ arguments of the op, asks for the steps one by one, and returns what the op does
 
 from typing import Any, Final
 
+from adjoint.autograd.saved_tensors import SavedTensor
 from adjoint.compat.aten_forms import better, bound, by_names
 from adjoint.compat.aten_steps import (
     calculation,
@@ -24,7 +25,7 @@ from adjoint.compat.torch_tree import ops
 from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.core import TensorCore
 
 _SINGLE: Final = {**calculation.SINGLE, **places.SINGLE, **networks.SINGLE}
 _STEPS: Final = {
@@ -60,12 +61,23 @@ def change_in_steps(op: Op, values: list[Any], answerer: Answerer) -> Any:
 
 
 def knows_gradients(node: Any, grads: list[Any]) -> bool:
-    """Whether PyTorch's steps of a node's gradients are known; complex ones are left to rules."""
+    """Whether PyTorch's steps of a node's gradients are known, and to be made here.
+
+    Not inside a transform, nor of what hooks have packed, which is unpacked but once; complex
+    gradients are left to the rules.
+    """
     if node.op.name not in _GRADIENTS:
         return False
-    return all(isinstance(grad, Tensor) or grad is None for grad in grads) and not any(
-        isinstance(grad, Tensor) and grad.array.dtype.kind == "c" for grad in grads
-    )
+    results = node.result if isinstance(node.result, list) else [node.result]
+    kept = [node.kept(place) for place in range(len(node.op.parameters))]
+    for value in (*grads, *results, *kept):
+        if isinstance(value, SavedTensor):
+            return False
+        if isinstance(value, TensorCore):
+            inside = value.layer is not None and value.layer.level.number > 0
+            if inside or value.array.dtype.kind == "c":
+                return False
+    return True
 
 
 def gradients_in_steps(
