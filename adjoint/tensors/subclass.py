@@ -35,7 +35,7 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
         made.layer, made.special = data.layer.detached(), True
     made.rare().counter = data.counter()
     if require_grad:
-        made.requires_grad_()
+        Tensor.requires_grad_(made)
     if data.inference:
         made.mark_inference()
     return made

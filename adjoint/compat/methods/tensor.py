@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from adjoint._base import HookTable
 from adjoint.autograd.node import edge_node
 from adjoint.call.context import is_inference_mode_enabled
+from adjoint.compat import asking_methods
 from adjoint.compat.tensor_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
 from adjoint.compat.torch_tree.storage import (
     CLASSES,
@@ -208,6 +209,7 @@ def _init_subclass(cls: Any, /, **options: Any) -> None:
     """A class with a __new__ of its own needs no __init__ that takes the same arguments."""
     super(Tensor, cls).__init_subclass__(**options)
     derived(cls)
+    asking_methods.give(cls)
     if "__new__" in vars(cls) and cls.__init__ is Tensor.__init__:
         setattr(cls, "__init__", _ignore_arguments)  # noqa: B010  # mypy refuses the other form
 

@@ -468,7 +468,7 @@ def make_wrapper_subclass(
         if strides is not None:
             looks = empty_strided(size, strides, dtype=dtype, device=device)
     made = dispatched(subclass.instance(cls, looks.array), has_memory=False)
-    return made.requires_grad_() if requires_grad else made
+    return Tensor.requires_grad_(made) if requires_grad else made
 
 
 class dispatch_disabled:
