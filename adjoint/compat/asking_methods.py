@@ -10,40 +10,13 @@ from typing import Any
 from adjoint.call.overriding import is_overriding, offered
 from adjoint.tensors.tensor import Tensor
 
-_NAMES = [
-    "__array__",
-    "__bool__",
-    "__contains__",
-    "__deepcopy__",
-    "__float__",
-    "__int__",
-    "__len__",
-    "__reduce_ex__",
-    "__reversed__",
-    "_is_view",
-    "data_ptr",
-    "detach",
-    "detach_",
-    "dim",
-    "element_size",
-    "get_device",
-    "is_contiguous",
-    "is_inference",
-    "is_set_to",
-    "item",
-    "numpy",
-    "register_hook",
-    "register_post_accumulate_grad_hook",
-    "requires_grad_",
-    "resize_",
-    "retain_grad",
-    "size",
-    "storage_offset",
-    "stride",
-    "tolist",
-    "type",
-    "untyped_storage",
-]
+_NAMES = (
+    *("__array__", "__bool__", "__contains__", "__deepcopy__", "__float__", "__int__", "__len__"),
+    *("__reduce_ex__", "__reversed__", "_is_view", "data_ptr", "detach", "detach_", "dim"),
+    *("element_size", "get_device", "is_contiguous", "is_inference", "is_set_to", "item", "numpy"),
+    *("register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "resize_"),
+    *("retain_grad", "size", "storage_offset", "stride", "tolist", "type", "untyped_storage"),
+)
 
 
 def _asking(own: Any) -> Any:

@@ -20,6 +20,10 @@ class Steps:
     def __call__(self, name: str, *args: Any, **kwargs: Any) -> Any:
         found = bound(name, args, kwargs)
         if found is None:
+            if args and args[0] is None:  # an answer to the step before
+                raise RuntimeError(
+                    f"{name}(): expected a Tensor for its first argument, but got None"
+                )
             return self.answerer(ops.named(name), args, kwargs)
         form, given = found
         return self.answerer(ops.named(form.name, form.overload), *form.spelled(given))

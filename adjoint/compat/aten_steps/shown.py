@@ -8,6 +8,7 @@ arguments of the op, asks for the steps one by one, and returns what the op does
 from typing import Any, Final
 
 from adjoint.autograd.saved_tensors import SavedTensor
+from adjoint.compat import pytorch_names
 from adjoint.compat.aten_forms import better, bound, by_names
 from adjoint.compat.aten_steps import (
     calculation,
@@ -35,6 +36,7 @@ _STEPS: Final = {
     **products.STEPS,
     **networks.STEPS,
 }
+_ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
 _GRADIENTS: Final = {
     **gradients.STEPS,
     **gradients_of_places.STEPS,
@@ -58,6 +60,26 @@ def change_in_steps(op: Op, values: list[Any], answerer: Answerer) -> Any:
     if steps is not None:
         return steps(Steps(answerer), *values)
     return answerer(*_written(f"{op.name}_", op, values, op.changer))
+
+
+def out_form(op: Op, values: list[Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """A call as the overload that writes its result elsewhere; None if it is no single one."""
+    if op.name not in _STEPS:
+        function, args, kwargs = _written(op.name, op, values, op)
+    elif op.name in _SINGLE or op.name in _ALONE:
+        function, args, kwargs = _only_step(_STEPS[op.name], values)
+    else:
+        return None
+    packet = function.overloadpacket
+    known = pytorch_names.overloads(packet.__name__)
+    for ending in (
+        f"{function.overload}_out",
+        f"{function.overload.removeprefix('dim_')}_out",
+        "out",
+    ):
+        if ending in known:
+            return getattr(packet, ending), args, kwargs
+    return None
 
 
 def knows_gradients(node: Any, grads: list[Any]) -> bool:
@@ -107,13 +129,18 @@ def overload_for(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return ops.named(known.get(ranks, "bmm"))
     if op.name not in _SINGLE:
         return _written(op.name, op, values, op)[0]
-    seen: list[Any] = []
+    return _only_step(_SINGLE[op.name], values)[0]
+
+
+def _only_step(steps: Any, values: list[Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """What is asked for by steps that are but one."""
+    seen: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = []
 
     def note(function: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        seen.append(function)
+        seen.append((function, given, named))
         return given[0]
 
-    _SINGLE[op.name](Steps(note), *values)
+    steps(Steps(note), *values)
     return seen[0]
 
 

@@ -31,7 +31,7 @@ from adjoint.ops.arranging.conversion import (
     type_,
 )
 from adjoint.tensors.methods import derived
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
 
 _LAYOUTS = (contiguous_format, channels_last, channels_last_3d)
@@ -63,7 +63,12 @@ def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes that the tensor and its views show."""
-    return UntypedStorage(self)
+    refusal = None if self.layer is None else self.layer.value_refused()
+    if refusal is None or not self.layer.wraps:
+        return UntypedStorage(self)
+    made = UntypedStorage(Tensor(self.array, AS_IS))  # only looks, which have an identity
+    made.refusal = refusal
+    return made
 
 
 def storage(self: Tensor) -> TypedStorage:
