@@ -59,12 +59,13 @@ def _dim(self: Any) -> Any:
 
 
 def _numel(self: Any) -> Any:
-    found = _said(self, SIZES, "aten", "numel")
+    found = _said(self, SIZES, "aten", "sym_numel")
     return math.prod(_own("shape")(self)) if found is None else found
 
 
 def _data_ptr(self: Any) -> Any:
-    return Tensor.data_ptr(self) if _numel(self) else 0  # type: ignore[attr-defined]
+    found = _said(self, SIZES, "aten", "numel")
+    return 0 if found == 0 else Tensor.data_ptr(self)  # type: ignore[attr-defined]
 
 
 def _stride(self: Any, dim: Any = None) -> Any:

@@ -108,9 +108,17 @@ def gradients_in_steps(
     """What is answered to a step of a backward pass; None if the node keeps too little for it."""
     kept = Kept(node, wanted)
     try:
-        return list(_GRADIENTS[node.op.name](Steps(answerer), kept, *grads))
+        found = list(_GRADIENTS[node.op.name](Steps(answerer), kept, *grads))
     except TooLittleKeptError:
         return None
+    for answer in found:
+        for each in answer if isinstance(answer, list) else (answer,):
+            if each is not None and not isinstance(each, TensorCore):
+                raise RuntimeError(
+                    f"__torch_dispatch__ returned a {type(each).__name__}, not a Tensor, for a "
+                    f"gradient of {node.name()}"
+                )
+    return found
 
 
 def overload_for(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

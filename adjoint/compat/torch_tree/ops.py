@@ -35,6 +35,7 @@ _FUNCTIONS: dict[str, Any] = {
     "_local_scalar_dense": Tensor.item,
     "detach": Tensor.detach,
     "sym_size": Tensor.size,  # type: ignore[attr-defined]  # given by the tables
+    "sym_numel": Tensor.numel,  # type: ignore[attr-defined]
     "sym_stride": Tensor.stride,  # type: ignore[attr-defined]
     "sym_is_contiguous": Tensor.is_contiguous,  # type: ignore[attr-defined]
 }
