@@ -83,4 +83,5 @@ def quietly(function: Any) -> Any:
         finally:
             put(before)
 
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # as functools.wraps tells it
     return call

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 import adjoint.call.dispatch as dispatch
 from adjoint._base import mypyc_attr
 from adjoint.autograd.node import ALIGNED, EDGEWISE
@@ -122,6 +124,7 @@ class Op(Described):
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
         # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
         self.wide: Any = family == "elementwise"
+        self.wide_numbers = False  # a number beside 16-bit floats is not rounded to their type
         # Below what every call reads, which so stays close together.
         self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
         self.numbers = False  # whether it takes numbers alone
@@ -368,6 +371,12 @@ def _direct(op: Op) -> Any:
     return getattr(numpy_backend.xp, probe.calls[0][0], None)
 
 
+def ufunc_of(function: Any) -> Any:
+    """The ufunc of NumPy's that a function is, or calls without warnings; None if it is none."""
+    inner = getattr(function, "__wrapped__", function)
+    return inner if isinstance(inner, np.ufunc) else None
+
+
 def _read_signature(op: Op) -> None:
     code = op.forward.__code__
     count = code.co_argcount + code.co_kwonlyargcount
@@ -474,6 +483,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)
     op.wide = settings.pop("wide", op.wide)
+    op.wide_numbers = settings.pop("wide_numbers", False)
     op.jvp = _optional(op, settings.pop("jvp", None))
     op.vmap = _optional(op, settings.pop("vmap", None))
     op.batching = settings.pop("batching", op.batching)
@@ -534,7 +544,7 @@ def _finish(op: Op) -> None:
     if _has_short_form(op):
         op.lane = dispatch.UNARY if op.required == 1 else dispatch.BINARY
         op.short_rank = _short_rank(op)
-    if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
+    if op.wide is True and (ufunc_of(op.direct) is None or len(op.parameters) > op.required):
         op.forward = widening_forward(op.forward)
 
 

@@ -30,7 +30,6 @@ typedef struct {
     {#name, "(m,w),(k),(k,w)->(m,w)", 3, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
 #define DEGREE(name) {#name, NULL, 2, 1, 2, OF_BOTH(name), {NULL}, TYPES2(OF_TWO)}
 #define DEGREE_WITH(name) {#name, NULL, 3, 1, 2, OF_BOTH(name), {&unit, &unit}, TYPES2(OF_DEGREE)}
-#define HALVES(name) {#name "_halves", NULL, 2, 1, 1, {name##_halves}, {NULL}, {OF_TWO(NPY_HALF)}}
 
 static char unit; /* its address says that a loop has the further property */
 
@@ -72,9 +71,5 @@ static Written written[] = {
 #if defined(__F16C__)
     {"widened", NULL, 1, 1, 1, {widened}, {NULL}, {NPY_HALF, NPY_FLOAT}},
     {"narrowed", NULL, 1, 1, 1, {narrowed}, {NULL}, {NPY_FLOAT, NPY_HALF}},
-    HALVES(add),
-    HALVES(subtract),
-    HALVES(multiply),
-    HALVES(divide),
 #endif
 };
