@@ -12,8 +12,9 @@ class StorageWeakRef:
     def __init__(self, storage: UntypedStorage) -> None:
         self.cdata = storage._cdata  # noqa: SLF001  # PyTorch's name of it
         owner: Any = storage.memory.array
-        while type(getattr(owner, "base", None)) is type(owner):
-            owner = owner.base
+        base: Any = getattr(owner, "base", None)
+        while type(base) is type(owner):
+            owner, base = base, base.base
         self._owner = weakref.ref(owner)
 
     def expired(self) -> bool:
