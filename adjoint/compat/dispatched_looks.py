@@ -65,7 +65,8 @@ def _numel(self: Any) -> Any:
 
 def _data_ptr(self: Any) -> Any:
     found = _said(self, SIZES, "aten", "numel")
-    return 0 if found == 0 else Tensor.data_ptr(self)  # type: ignore[attr-defined]
+    is_empty = found == 0 or not self.layer.has_memory
+    return 0 if is_empty else Tensor.data_ptr(self)  # type: ignore[attr-defined]
 
 
 def _stride(self: Any, dim: Any = None) -> Any:

@@ -17,6 +17,7 @@ from adjoint.compat.torch_tree.storage import (
     elements_for,
 )
 from adjoint.compat.torch_tree.utils._python_dispatch import (
+    Dispatched,
     make_subclass,
     make_wrapper_subclass,
     undispatched,
@@ -120,6 +121,10 @@ def set_(
     self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
     """Show the memory of another tensor or storage from now on, or none; in a pattern if asked."""
+    if isinstance(self.layer, Dispatched) and source is not None and size is None:
+        overload = "source_Storage" if isinstance(source, UntypedStorage) else "source_Tensor"
+        if self.layer.changes("set_", overload, (self, source)):
+            return self  # type: ignore[no-any-return]  # a class's
     if source is None:
         return _become(self, self.new_empty(0).detach())
     if isinstance(source, UntypedStorage):

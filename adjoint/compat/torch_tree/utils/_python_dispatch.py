@@ -265,6 +265,12 @@ class Dispatched(Layer):
         """What the class says of the looks of an instance; None if it leaves them as they are."""
         return None if _disabled.get() else answered(function, args, {})
 
+    def changes(self, name: str, overload: str, args: tuple[Any, ...]) -> bool:
+        """Whether the class makes a change of an instance that is no op; or else it is plain."""
+        if not _disabled.get():
+            answered(named(name, overload), args, {})
+        return not _disabled.get()
+
     def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         """See Layer."""
         function, given = named(name), {k: v for k, v in options.items() if v is not None}
