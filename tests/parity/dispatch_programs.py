@@ -122,3 +122,99 @@ DERIVED: dict[str, Any] = {
         torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1), torch.nn.Sigmoid()
     )(x).sum(),
 }
+
+# Each gives a loss whose gradient by x is PyTorch's under a mode, whatever the steps are.
+VALUED: dict[str, Any] = {
+    "mean of one number": lambda torch, x: x.sum().mean(0),
+    "var of all, kept": lambda torch, x: x.var(dim=(0, 1), keepdim=True).sum(),
+    "var of rows, kept": lambda torch, x: x.var(1, keepdim=True).sum(),
+    "std of all": lambda torch, x: x.std(),
+    "std by its second argument": lambda torch, x: x.std(False),
+    "amax, kept": lambda torch, x: x.amax(1, keepdim=True).sum(),
+    "amax of all": lambda torch, x: x.amax(),
+    "max, kept": lambda torch, x: x.max(1, keepdim=True)[0].sum(),
+    "logsumexp of all": lambda torch, x: x.logsumexp((0, 1)),
+    "norm of rows": lambda torch, x: x.norm(dim=1).sum(),
+    "norm of another power": lambda torch, x: x.norm(3),
+    "linear of a row": lambda torch, x: torch.nn.functional.linear(x[0], torch.ones(2, 3)).sum(),
+    "linear of a batch": lambda torch, x: torch.nn.functional.linear(
+        x[None], torch.ones(4, 3), torch.ones(4)
+    ).sum(),
+    "linear by a row": lambda torch, x: torch.nn.functional.linear(x[None], torch.ones(3)).sum(),
+    "batch by a matrix": lambda torch, x: (x.expand(2, 2, 3) @ torch.ones(3, 2)).sum(),
+    "batch by a batch": lambda torch, x: (x[None].expand(2, 2, 3) @ torch.ones(2, 3, 2)).sum(),
+    "matrix by a batch": lambda torch, x: (x[None] @ torch.ones(2, 3, 2)).sum(),
+    "row by a matrix": lambda torch, x: (x[0] @ torch.ones(3, 2)).sum(),
+    "embedding without a row": lambda torch, x: (
+        torch.nn.functional.embedding(torch.tensor([[0, 1], [1, 1]]), x, padding_idx=-1) ** 2
+    ).sum(),
+    "embedding by frequency": lambda torch, x: (
+        torch.nn.functional.embedding(torch.tensor([[0, 1], [1, 1]]), x, scale_grad_by_freq=True)
+        ** 2
+    ).sum(),
+    "convolution in groups": lambda torch, x: (
+        torch.nn.functional.conv1d(x[None], torch.ones(2, 1, 2), groups=2) ** 2
+    ).sum(),
+    "convolution of one size": lambda torch, x: (
+        torch.nn.functional.conv1d(x[None], torch.ones(2, 2, 2), padding="same") ** 2
+    ).sum(),
+    "transposed convolution": lambda torch, x: (
+        torch.nn.functional.conv_transpose1d(x[None], torch.ones(2, 2, 2)) ** 2
+    ).sum(),
+    "layer_norm of both": lambda torch, x: (torch.nn.functional.layer_norm(x, (2, 3)) ** 3).sum(),
+    "group_norm": lambda torch, x: (torch.nn.functional.group_norm(x[None], 2) ** 3).sum(),
+    "windows that overlap the end": lambda torch, x: (
+        torch.nn.functional.avg_pool2d(x[None, None], 2, ceil_mode=True) ** 2
+    ).sum(),
+    "windows around": lambda torch, x: (
+        torch.nn.functional.avg_pool2d(x[None, None], 2, 1, 1, count_include_pad=False) ** 2
+    ).sum(),
+    "a class that is left out": lambda torch, x: torch.nn.functional.cross_entropy(
+        x, torch.tensor([0, -100])
+    ),
+    "classes by weight": lambda torch, x: torch.nn.functional.cross_entropy(
+        x, torch.tensor([0, 2]), weight=torch.tensor([1.0, 2.0, 3.0])
+    ),
+    "smoothed classes": lambda torch, x: torch.nn.functional.cross_entropy(
+        x, torch.tensor([0, 2]), label_smoothing=0.1
+    ),
+    "classes of pixels": lambda torch, x: torch.nn.functional.cross_entropy(
+        x[None].permute(0, 2, 1), torch.tensor([[0, 2]])
+    ),
+    "power of 0": lambda torch, x: (x**0).sum(),
+    "negative power": lambda torch, x: (x**-2).sum(),
+    "power of a number": lambda torch, x: (2**x).sum(),
+    "powers by column": lambda torch, x: (x ** torch.tensor([0.0, 1.0, 2.0])).sum(),
+    "clamp by tensors": lambda torch, x: x.clamp(torch.tensor(0.2), torch.tensor(0.6)).sum(),
+    "clamp from above": lambda torch, x: x.clamp(max=0.5).sum(),
+    "maximum with a row": lambda torch, x: torch.maximum(x, x[0]).sum(),
+    "where of a row": lambda torch, x: torch.where(
+        torch.tensor([True, False, True]), x, x[:1]
+    ).sum(),
+    "stack at the end": lambda torch, x: (torch.stack([x, x * 2], -1) ** 2).sum(),
+    "split in two": lambda torch, x: sum((p**2).sum() for p in x.split([1, 2], 1)),
+    "unbind columns": lambda torch, x: (x.unbind(1)[2] ** 2).sum(),
+    "sort of one number": lambda torch, x: x.sum().sort()[0],
+    "flip of both": lambda torch, x: (x.flip(0, 1) * x).sum(),
+    "roll of both": lambda torch, x: (x.roll((1, 2), (0, 1)) * x).sum(),
+    "another diagonal": lambda torch, x: (x.diagonal(1, 1, 0) ** 2).sum(),
+    "squeeze all": lambda torch, x: (x[:, :, None].squeeze() ** 2).sum(),
+    "cumsum of the last": lambda torch, x: (x.cumsum(-1) ** 2).sum(),
+    "softmax in float64": lambda torch, x: (x.softmax(1, dtype=torch.float64) ** 2).sum(),
+    "error to a row": lambda torch, x: torch.nn.functional.mse_loss(x, x[:1].expand(2, 3) * 2),
+    "elu": lambda torch, x: torch.nn.functional.elu(x - 0.4, 0.7).sum(),
+    "steep softplus": lambda torch, x: torch.nn.functional.softplus(x, 2.0, 1.0).sum(),
+    "narrow hardtanh": lambda torch, x: torch.nn.functional.hardtanh(x, 0.2, 0.6).sum(),
+    "steep leaky_relu": lambda torch, x: torch.nn.functional.leaky_relu(x - 0.4, 0.2).sum(),
+    "addmm with factors": lambda torch, x: torch.addmm(
+        x.t()[:2, :1].reshape(2, 1), x[:, :2], x[:, 1:], beta=0.5, alpha=2.0
+    ).sum(),
+    "div by a row": lambda torch, x: (x / x[0]).sum(),
+    "number over": lambda torch, x: (3 / x).sum(),
+    "gather along rows": lambda torch, x: (x.gather(0, torch.tensor([[0, 1, 0]])) ** 2).sum(),
+    "columns twice": lambda torch, x: (x.index_select(-1, torch.tensor([0, 0, 2])) ** 2).sum(),
+    "nothing": lambda torch, x: (x[:0] * 2).sum() + x.sum(),
+    "layer_norm of nothing": lambda torch, x: (
+        torch.nn.functional.layer_norm(x[:0], (3,)).sum() + x.sum()
+    ),
+}

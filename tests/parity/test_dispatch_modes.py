@@ -7,7 +7,7 @@ import pytest
 
 import adjoint.compat.torch as compat
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
-from tests.parity.dispatch_programs import DERIVED
+from tests.parity.dispatch_programs import DERIVED, VALUED
 from tools import aten_forms
 
 
@@ -326,6 +326,18 @@ def test_a_mode_sees_the_same_steps_of_a_backward_pass(torch, name):
             assert (one is None) == (other is None)
             if one is not None:
                 np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", VALUED)
+def test_gradients_under_a_mode_are_pytorchs(torch, name):
+    found = []
+
+    def derived(library, x, y):
+        found.append(library.autograd.grad(VALUED[name](library, x), x)[0].numpy())
+
+    logged(compat, TorchDispatchMode, derived)
+    derived(torch, torch.tensor([[0.1, 0.2, 0.3], [0.5, 0.7, 0.9]], requires_grad=True), None)
+    np.testing.assert_allclose(*found, rtol=1e-3, atol=2e-5)
 
 
 @pytest.mark.parametrize("name", ["sqrt", "softmax", "var", "mm", "conv2d", "mse_loss"])

@@ -58,7 +58,7 @@ def _reciprocal(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _pow(ask: Steps, kept: Kept, grad: Any) -> Any:
     input, exponent = kept.value(0), kept.value(1)
-    if not isinstance(input, Tensor):
+    if not isinstance(input, Tensor) or isinstance(exponent, complex):
         raise TooLittleKeptError
     if not isinstance(exponent, Tensor):
         return _power(ask, grad, input, float(exponent)), None
@@ -221,7 +221,7 @@ def _softmax(name: str) -> Any:
 
 def _mean(ask: Steps, kept: Kept, grad: Any) -> Any:
     shape, dim, keepdim = kept.shape(0), kept.option(1), kept.option(2)
-    if kept.option(3) is not None:
+    if kept.option(3) is not None or not shape:
         raise TooLittleKeptError
     dims = list(range(len(shape))) if dim is None else from_front(dim, len(shape))
     if dim is not None and not keepdim and shape:
@@ -258,13 +258,20 @@ def _correction(kept: Kept) -> Any:
     return 1 if correction is None else correction
 
 
+def _is_of_all(kept: Kept) -> bool:
+    """Whether var and std are of all elements; refused where their steps are not known."""
+    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(3)
+    if isinstance(dim, bool) or not input.ndim:
+        raise TooLittleKeptError
+    of_all = dim is None or len(from_front(dim, input.ndim)) == input.ndim
+    if of_all and keepdim:
+        raise TooLittleKeptError
+    return of_all
+
+
 def _by_variance(ask: Steps, kept: Kept, grad: Any) -> Any:
     input, dim, keepdim = kept.value(0), kept.option(1), kept.option(3)
-    if isinstance(dim, bool):
-        raise TooLittleKeptError
-    if dim is None or len(from_front(dim, input.ndim)) == input.ndim:
-        if keepdim:
-            raise TooLittleKeptError
+    if _is_of_all(kept):
         count = math.prod(input.shape)
         apart = ask("sub", input, ask("mean", input))
     else:
@@ -280,6 +287,7 @@ def _var(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 
 def _std(ask: Steps, kept: Kept, grad: Any) -> Any:
+    _is_of_all(kept)  # before there is a step
     result = kept.result()
     slope = ask("div", grad, ask("mul.Scalar", result, 2))
     slope = ask("masked_fill_", slope, ask("eq", result, 0), 0)

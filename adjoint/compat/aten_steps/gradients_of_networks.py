@@ -27,11 +27,12 @@ def _layer_standardized(ask: Steps, kept: Kept, grad: Any, *others: Any) -> Any:
         raise TooLittleKeptError
     last = list(range(input.ndim - len(axes), input.ndim))
     bias = kept.value(2) if kept.wanted[2] else kept.input(2)
-    if sorted(from_front(axes, input.ndim)) != last:
+    shape = list(input.shape[-len(axes) :])
+    fits = all(each is None or list(each.shape) == shape for each in (weight, bias))
+    if sorted(from_front(axes, input.ndim)) != last or not fits:
         raise TooLittleKeptError
     with unseen():
         inverse = (kept.result(2) + eps).rsqrt()
-    shape = list(input.shape[last[0] :])
     rest = (shape, kept.result(1), inverse, weight, bias, list(kept.wanted))
     return ask("native_layer_norm_backward", grad, input, *rest)
 

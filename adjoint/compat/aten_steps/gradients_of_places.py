@@ -8,7 +8,7 @@ from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, fro
 
 def _gather(ask: Steps, kept: Kept, grad: Any) -> Any:
     shape, index = kept.shape(0), kept.value(2)
-    if not shape:
+    if not shape or kept.option(3):
         raise TooLittleKeptError
     dim = from_front(kept.option(1), len(shape))[0]
     zeros = ask("new_zeros", grad, list(shape))
@@ -80,10 +80,11 @@ def _diagonal(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 
 def _embedded(ask: Steps, kept: Kept, grad: Any) -> Any:
-    number = kept.option(2)
-    if kept.option(4):
+    number, shape = kept.option(2), kept.shape(0)
+    if kept.option(4) or len(shape) != 2:
         raise TooLittleKeptError
-    rest = (kept.shape(0)[0], number if isinstance(number, int) else -1, kept.option(3))
+    unused = number if isinstance(number, int) else -1
+    rest = (shape[0], unused, kept.option(3))
     return (ask("embedding_dense_backward", grad, kept.value(1), *rest),)
 
 

@@ -89,7 +89,8 @@ def _addmm(ask: Steps, kept: Kept, grad: Any) -> Any:
 def _linear(ask: Steps, kept: Kept, grad: Any) -> Any:
     """Of matrices: a product with the weight turned over, which lies in columns so."""
     input, weight = kept.option(0), kept.option(1)
-    if grad.ndim != 2 or (kept.wanted[1] and len(kept.shape(1)) != 2):
+    factors = [each for each in (grad, input, weight) if each is not None]
+    if any(each.ndim != 2 for each in factors) or (kept.wanted[1] and len(kept.shape(1)) != 2):
         raise TooLittleKeptError
     has_bias = kept.wanted[2]
     found: list[Any] = [None, None, None]

@@ -8,6 +8,7 @@ arguments of the op, asks for the steps one by one, and returns what the op does
 from typing import Any, Final
 
 from adjoint.autograd.saved_tensors import SavedTensor
+from adjoint.call.half_precision import half_type
 from adjoint.compat import pytorch_names
 from adjoint.compat.aten_forms import better, bound, by_names
 from adjoint.compat.aten_steps import (
@@ -86,7 +87,7 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
     """Whether PyTorch's steps of a node's gradients are known, and to be made here.
 
     Not inside a transform, nor of what hooks have packed, which is unpacked but once; complex
-    gradients are left to the rules.
+    numbers and those of 16 bits are left to the rules, which are wider inside.
     """
     if node.op.name not in _GRADIENTS:
         return False
@@ -97,7 +98,7 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
             return False
         if isinstance(value, TensorCore):
             inside = value.layer is not None and value.layer.level.number > 0
-            if inside or value.array.dtype.kind == "c":
+            if inside or value.array.dtype.kind == "c" or half_type(value.array) is not None:
                 return False
     return True
 
