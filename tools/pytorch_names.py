@@ -114,10 +114,12 @@ def lines() -> Iterator[str]:
 
 
 def operations() -> str:
-    """The line of torch.ops.aten: its operations by name and overload, but for those with out=."""
+    """The line of torch.ops.aten: its operations by name and overload."""
     registered = importlib.import_module("torch._C")._dispatch_get_all_op_names()  # noqa: SLF001
-    split = (whole.removeprefix("aten::") for whole in registered if whole.startswith("aten::"))
-    return f"ops.aten||{' '.join(sorted(op for op in split if 'out' not in op.partition('.')[2]))}"
+    # What the compiler asks of a tensor besides, and classes that answer for its looks are asked.
+    looks = ("aten::sym_size", "aten::sym_stride")
+    known = {each for each in (*registered, *looks) if each.startswith("aten::")}
+    return f"ops.aten||{' '.join(sorted(each.removeprefix('aten::') for each in known))}"
 
 
 def old_paths(known: set[str]) -> Iterator[str]:

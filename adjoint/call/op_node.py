@@ -168,10 +168,15 @@ class OpNode(Node):
         if self.released:
             raise freed(self.name())
         active = self.active(wanted)
-        if self.outputs is not None:
-            grads = self.materialised(grads, create_graph)
         op = self.op
-        if op.joint is not None:
+        answers: list[Any] | None = None
+        if create_graph and upper.gradients is not None:
+            answers = upper.gradients(self, grads, active)
+        if answers is None and self.outputs is not None:
+            grads = self.materialised(grads, create_graph)
+        if answers is not None:
+            pass
+        elif op.joint is not None:
             answers = list(self.run(op.joint, grads, create_graph, active))
         else:
             answers = []

@@ -212,9 +212,15 @@ def by_names(
 def bound(
     name: str, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Form, dict[str, Any]] | None:
-    """The overload that takes arguments in PyTorch's order, and they by name; None if none does."""
+    """The overload that takes arguments in PyTorch's order, and they by name; None if none does.
+
+    The name may be that of an operation, or of one overload as mul.Scalar.
+    """
     given: list[tuple[Form, dict[str, Any]]] = []
+    name, _, overload = name.partition(".")
     for each in forms(name):
+        if overload and each.overload != overload:
+            continue
         places = [argument.name for argument in each.arguments if not argument.keyword_only]
         if len(args) <= len(places):
             given.append((each, {**dict(zip(places, args, strict=False)), **kwargs}))

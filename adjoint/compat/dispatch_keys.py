@@ -7,10 +7,12 @@ out those of autocast or autograd leaves out what they stand for.
 import contextlib
 import enum
 from collections.abc import Iterable, Iterator
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 from adjoint.amp.autocast_mode import autocast
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.tensors.tensor import Tensor
 
 _BACKENDS = (
     "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta"
@@ -71,6 +73,10 @@ class DispatchKeySet:
     def __sub__(self, other: "DispatchKeySet") -> "DispatchKeySet":
         return DispatchKeySet(self.keys - other.keys)
 
+    def raw_repr(self) -> int:
+        """The set as the bits of a number."""
+        return sum(1 << key.value for key in self.keys)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DispatchKeySet) and self.keys == other.keys
 
@@ -85,10 +91,37 @@ def _sorted(keys: Iterable[Any]) -> list[str]:
     return [key.name for key in sorted(keys, key=lambda key: key.value)]
 
 
+_NONE: Final = DispatchKeySet(())
+_excluded: Final[ContextVar[DispatchKeySet]] = ContextVar("adjoint_excluded_keys", default=_NONE)
+
+
+def excluded() -> DispatchKeySet:
+    """The keys that are left out in the calling context."""
+    return _excluded.get()
+
+
+def keys_of(tensor: Tensor) -> DispatchKeySet:
+    """The keys of those who may answer a call with a tensor, in PyTorch's names."""
+    backend = _BACKEND_KEYS.get(tensor.device.type, tensor.device.type.upper())
+    names = [backend, "ADInplaceOrView", f"Autograd{backend}", f"Autocast{backend}"]
+    layer = tensor.layer
+    found = DispatchKeySet(DispatchKey[name] for name in names if name in DispatchKey.__members__)
+    if layer is None or not layer.wraps or layer.sparse:
+        return found
+    own = DispatchKeySet((DispatchKey["Python"], DispatchKey["PythonTLSSnapshot"]))
+    return found | own | getattr(tensor, EXTRA_KEYS, _NONE)
+
+
+_BACKEND_KEYS: Final = {"meta": "Meta"}
+# What the program has said besides when it made an instance of its class.
+EXTRA_KEYS: Final = "_extra_dispatch_keys"
+
+
 @contextlib.contextmanager
 def excluding(keys: DispatchKeySet) -> Iterator[None]:
     """Inside, nothing that the keys stand for: no autocast, or no recording."""
     with contextlib.ExitStack() as stack:
+        stack.callback(_excluded.reset, _excluded.set(excluded() | keys))
         for name in _sorted(keys.keys):
             if name in {"AutocastCPU", "AutocastCUDA"}:
                 kind = name.removeprefix("Autocast").lower()

@@ -168,7 +168,8 @@ class Library:
             if ns in DEFINERS:
                 raise RuntimeError(
                     f"the namespace {ns} has a Library of kind DEF already, made at "
-                    f"{DEFINERS[ns]}; add to it by one of kind FRAGMENT"
+                    f"{DEFINERS[ns]}, and gets no other at {registration_site()}; add to it by one "
+                    "of kind FRAGMENT"
                 )
             DEFINERS[ns] = registration_site()
         self.ns = ns

@@ -25,8 +25,13 @@ INNER = {*getattr(TensorCore, "__annotations__", {}), "array", "prepared"}
 
 
 def attributes_of(self: Tensor) -> dict[str, Any]:
-    """What the user has set on a tensor."""
-    attributes: dict[str, Any] = getattr(self, "__dict__", {})
+    """What the user has set on a tensor, in slots of its class too."""
+    attributes: dict[str, Any] = dict(getattr(self, "__dict__", {}))
+    for kind in type(self).__mro__[: type(self).__mro__.index(Tensor)]:
+        slots = vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if hasattr(self, name):
+                attributes[name] = getattr(self, name)
     return {name: value for name, value in attributes.items() if name not in INNER}
 
 

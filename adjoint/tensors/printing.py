@@ -243,8 +243,10 @@ def _notes(self: Tensor) -> list[str]:
     return notes if layer is None or made_of_parts else [*notes, *layer.notes()]
 
 
-def tensor_text(self: Tensor) -> str:
-    """tensor([1., 2.], requires_grad=True)."""
+def tensor_text(self: Tensor, *, tensor_contents: str | None = None) -> str:
+    """tensor([1., 2.], requires_grad=True); a class may say what stands for the elements."""
+    if tensor_contents is not None:
+        return _shown_as(self, lambda indent: tensor_contents)
     tracked, others = tracked_by(self)
     if tracked:
         below: Any = renewed(self)
@@ -260,9 +262,14 @@ def tensor_text(self: Tensor) -> str:
         parts = self.layer.shown_parts()
         if parts is not None:
             return _parts_text(self, parts)
+    return _shown_as(self, lambda indent: _elements(self, indent))
+
+
+def _shown_as(self: Tensor, contents: Callable[[int], str]) -> str:
+    """The name of the class around the contents, which know how far they are moved, and notes."""
     kind = type(self)
     opening = "tensor(" if kind is Tensor else f"{kind.__name__}("
-    text = opening + _elements(self, len(opening))
+    text = opening + contents(len(opening))
     return _noted(text, _notes(self), len(opening)) + ")"
 
 

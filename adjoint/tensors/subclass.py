@@ -12,10 +12,18 @@ from adjoint.ops.arranging.conversion import alias
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 
-def _check(kind: Any) -> None:
+def _check(kind: Any, data: Tensor) -> None:
+    """Refuse to make an instance of what is no subclass, or of one that answers for another."""
     if not (isinstance(kind, type) and issubclass(kind, Tensor)):
         raise TypeError(
             f"{kind!r} does not inherit from Tensor, so no tensor can be made an instance of it"
+        )
+    layer = data.layer
+    if layer is not None and layer.wraps and not layer.sparse and not issubclass(type(data), kind):
+        raise RuntimeError(
+            f"Creating a new Tensor subclass {kind.__name__} but the raw Tensor object is already "
+            f"associated to a python object of type {type(data).__name__}, whose class answers "
+            "calls on it; make it of the tensor that it holds"
         )
 
 
@@ -28,14 +36,14 @@ def instance(kind: Any, array: Any) -> Any:
 
 def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """An instance of cls on the memory of data, without its history."""
-    _check(cls)
+    _check(cls, data)
     data.up_to_date()
     made = instance(cls, data.array)
     if data.layer is not None:
         made.layer, made.special = data.layer.detached(), True
     made.rare().counter = data.counter()
     if require_grad:
-        made.requires_grad_()
+        Tensor.requires_grad_(made)
     if data.inference:
         made.mark_inference()
     return made
@@ -50,7 +58,7 @@ def aliased(tensor: Tensor) -> Tensor:
 
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same memory and history as an instance of cls."""
-    _check(cls)
+    _check(cls, self)
     shown = aliased(self)
     made = instance(cls, shown.array)
     made.take_over(shown)

@@ -110,8 +110,8 @@ class Tensor(TensorCore):
     def __rand__(self, other: Any) -> Tensor: ...
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """What pickle keeps of a tensor."""
-    def __repr__(self) -> str:
-        """tensor([1., 2.], requires_grad=True)."""
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        """tensor([1., 2.], requires_grad=True); a class may say what stands for the elements."""
     def __reversed__(self) -> Tensor:
         """What reversed() gives: a copy in the opposite order along the first dimension."""
     def __rfloordiv__(self, other: Any) -> Tensor: ...

@@ -119,6 +119,10 @@ class Upper:
         self.seen_below: Any = None
         # Told of new instances of subclasses, whose class may answer calls below; there then too.
         self.born: Any = None
+        # The gradients of a node in PyTorch's steps, where others see a pass; None if by its rules.
+        self.gradients: Any = None
+        # Answers a call with out= where modes or classes see it, else None; there then too.
+        self.seen_out: Any = None
         # Gives an op and its rules the kernels of a GPU; see `ops.attaching`.
         self.attach_kernels: Any = None
 

@@ -346,3 +346,70 @@ def test_a_class_left_to_itself_is_not_asked_again():
     with Picky():
         assert type(compat.neg(value)) is Kept
     assert seen == [(Kept,), ()]
+
+
+METHODS = {
+    "detach": lambda x: x.detach(),
+    "size": lambda x: (x.size(), x.size(0)),
+    "dim": lambda x: x.dim(),
+    "stride": lambda x: x.stride(),
+    "requires_grad_": lambda x: x.requires_grad_(),
+    "is_contiguous": lambda x: x.is_contiguous(),
+    "tolist": lambda x: x.tolist(),
+    "numpy": lambda x: x.numpy(),
+    "len": lambda x: len(x),
+    "item": lambda x: x.sum().item(),
+    "float": lambda x: float(x.sum()),
+    "register_hook": lambda x: x.requires_grad_().register_hook(lambda grad: grad),
+    "sum": lambda x: x.sum(),
+}
+
+
+def methods_seen(library, use):
+    """The names of what a class is asked about, and the results of what it leaves to others."""
+    seen = []
+
+    class Asked(library.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            assert func is getattr(library.Tensor, func.__name__) or func is library.sum
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    answer = use(library.ones(2, 3).as_subclass(Asked))
+    return seen, type(answer).__name__
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_class_is_asked_about_methods_that_are_no_ops(torch, name):
+    assert methods_seen(compat, METHODS[name]) == methods_seen(torch, METHODS[name])
+
+
+def test_a_class_keeps_the_methods_of_its_bases():
+    class Own:
+        def size(self):
+            return "own"
+
+    class Asked(compat.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class First(Own, Asked):
+        pass
+
+    class Second(Asked, Own):
+        pass
+
+    class Unasked(compat.Tensor):
+        def size(self):
+            return "unasked"
+
+    class Third(Asked, Unasked):
+        pass
+
+    x = compat.ones(2)
+    assert x.as_subclass(First).size() == "own"
+    assert x.as_subclass(Second).size() == (2,)
+    assert x.as_subclass(Third).size() == "unasked"
+    assert x.as_subclass(Third).dim() == 1

@@ -1,10 +1,13 @@
 """What a mode below autograd sees of a program: PyTorch's operations, overloads and arguments."""
 
+import importlib
+
 import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
+from tests.parity.dispatch_programs import DERIVED, VALUED
 from tools import aten_forms
 
 
@@ -14,6 +17,8 @@ def shown(library, value):
         return f"T{list(value.shape)}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(shown(library, each) for each in value)}]"
+    if type(value) is int:
+        value = float(value)  # some of adjoint's defaults are 1.0 where PyTorch's are 1
     return str(value).replace("adjoint.", "torch.")
 
 
@@ -302,6 +307,54 @@ def test_a_mode_sees_what_it_sees_in_pytorch(torch, program):
     theirs = logged(torch, Theirs, program)
     assert ours == theirs
     assert ours
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_a_mode_sees_the_same_steps_of_a_backward_pass(torch, name):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    found = []
+
+    def derived(library, x, y):
+        loss = DERIVED[name](library, x, y)
+        found.append(library.autograd.grad(loss, [x, y], allow_unused=True))
+
+    ours, theirs = logged(compat, TorchDispatchMode, derived), logged(torch, Theirs, derived)
+    assert ours == theirs
+    if "layers" not in name and "a layer" not in name:  # whose weights are drawn
+        for one, other in zip(*found, strict=True):
+            assert (one is None) == (other is None)
+            if one is not None:
+                np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", VALUED)
+def test_gradients_under_a_mode_are_pytorchs(torch, name):
+    found = []
+
+    def derived(library, x, y):
+        found.append(library.autograd.grad(VALUED[name](library, x), x)[0].numpy())
+
+    logged(compat, TorchDispatchMode, derived)
+    derived(torch, torch.tensor([[0.1, 0.2, 0.3], [0.5, 0.7, 0.9]], requires_grad=True), None)
+    np.testing.assert_allclose(*found, rtol=1e-3, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "softmax", "var", "mm", "conv2d", "mse_loss"])
+def test_a_recorded_backward_pass_has_pytorchs_values_under_a_mode(torch, name):
+    found = []
+
+    def twice(library, x, y):
+        first = library.autograd.grad(DERIVED[name](library, x, y), x, create_graph=True)[0]
+        second = library.autograd.grad((first**2).sum(), [x, y], allow_unused=True)
+        found.append([None if each is None else each.numpy() for each in second])
+
+    logged(compat, TorchDispatchMode, twice)
+    logged(torch, importlib.import_module("torch.utils._python_dispatch").TorchDispatchMode, twice)
+    for one, other in zip(*found, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)
 
 
 def test_the_list_of_overloads_is_pytorchs(torch):

@@ -12,7 +12,7 @@ Answerer = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class Steps:
-    """Asks for PyTorch's operations by name; the arguments say which overload is meant."""
+    """Asks for PyTorch's operations by name; its overload, or the arguments, say which is meant."""
 
     def __init__(self, answerer: Answerer) -> None:
         self.answerer = answerer
@@ -20,9 +20,13 @@ class Steps:
     def __call__(self, name: str, *args: Any, **kwargs: Any) -> Any:
         found = bound(name, args, kwargs)
         if found is None:
+            if args and args[0] is None:  # an answer to the step before
+                raise RuntimeError(
+                    f"{name}(): expected a Tensor for its first argument, but got None"
+                )
             return self.answerer(ops.named(name), args, kwargs)
         form, given = found
-        return self.answerer(ops.named(name, form.overload), *form.spelled(given))
+        return self.answerer(ops.named(form.name, form.overload), *form.spelled(given))
 
 
 def unseen() -> Changed:

@@ -141,6 +141,8 @@ SINGLE: Final[dict[str, Any]] = {
     "p_norm": _p_norm,
     "rounded_divide": _rounded_divide,
     "square": _square,
+    "nonzero_positions": renamed("nonzero"),
+    "relu6": lambda ask, input: ask("hardtanh", input, 0, 6),
 }
 STEPS: Final[dict[str, Any]] = {
     "add": _add,

@@ -6,7 +6,7 @@ from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.ops.neural.pooling import max_pool_places
 
 
-def _lengths(pairs: Any) -> list[int] | None:
+def even_padding(pairs: Any) -> list[int] | None:
     """The padding of each dimension; None if it is not the same on both sides."""
     if any(before != after for before, after in pairs):
         return None
@@ -23,7 +23,7 @@ def _convolve(
     dilation: Any,
     groups: int,
 ) -> Any:
-    lengths = _lengths(padding)
+    lengths = even_padding(padding)
     if lengths is None:
         sides = [side for pair in reversed(padding) for side in pair]
         images = ask("constant_pad_nd", images, sides, 0.0)
@@ -43,7 +43,7 @@ def _convolve_back(
     dilation: Any,
     groups: int,
 ) -> Any:
-    before = _lengths(padding)
+    before = even_padding(padding)
     if before is None:
         rest = (sizes, stride, padding, dilation, groups)
         return ask("convolve_back", images, weight, bias, *rest)
@@ -126,7 +126,7 @@ def _pooled(
     ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, which: int
 ) -> Any:
     own = ("max_pool_values", "max_pool_places")[which]
-    lengths = _lengths(padding)
+    lengths = even_padding(padding)
     if lengths is None or images.ndim not in (4, 5):
         return ask(own, images, kernel, stride, padding, dilation)
     rest = (kernel, stride, lengths, dilation)
@@ -136,7 +136,7 @@ def _pooled(
 def _max_pool_back(
     ask: Steps, pooled: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Any:
-    lengths = _lengths(padding)
+    lengths = even_padding(padding)
     if lengths is None or images.ndim != 4:
         return ask("max_pool_back", pooled, images, kernel, stride, padding, dilation)
     with unseen():
@@ -148,7 +148,7 @@ def _max_pool_back(
 def _average_windows(
     ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, counting: Any
 ) -> Any:
-    lengths = _lengths(padding)
+    lengths = even_padding(padding)
     if lengths is None or images.ndim not in (4, 5):
         return ask("average_windows", images, kernel, stride, padding, counting)
     rest = (kernel, stride, lengths, False, *counting)

@@ -7,13 +7,27 @@ arguments of the op, asks for the steps one by one, and returns what the op does
 
 from typing import Any, Final
 
+from adjoint.autograd.saved_tensors import SavedTensor
+from adjoint.call.half_precision import half_type
+from adjoint.compat import pytorch_names
 from adjoint.compat.aten_forms import better, bound, by_names
-from adjoint.compat.aten_steps import calculation, networks, places, products
+from adjoint.compat.aten_steps import (
+    calculation,
+    gradients,
+    gradients_of_networks,
+    gradients_of_places,
+    gradients_of_products,
+    networks,
+    places,
+    products,
+)
 from adjoint.compat.aten_steps.asking import Answerer, Steps
+from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError
 from adjoint.compat.torch_tree import ops
 from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
+from adjoint.tensors.core import TensorCore
 
 _SINGLE: Final = {**calculation.SINGLE, **places.SINGLE, **networks.SINGLE}
 _STEPS: Final = {
@@ -22,6 +36,13 @@ _STEPS: Final = {
     **places.STEPS,
     **products.STEPS,
     **networks.STEPS,
+}
+_ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
+_GRADIENTS: Final = {
+    **gradients.STEPS,
+    **gradients_of_places.STEPS,
+    **gradients_of_products.STEPS,
+    **gradients_of_networks.STEPS,
 }
 _CHANGES: Final = {**calculation.CHANGES, **places.CHANGES}
 
@@ -42,6 +63,65 @@ def change_in_steps(op: Op, values: list[Any], answerer: Answerer) -> Any:
     return answerer(*_written(f"{op.name}_", op, values, op.changer))
 
 
+def out_form(op: Op, values: list[Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
+    """A call as the overload that writes its result elsewhere; None if it is no single one."""
+    if op.name not in _STEPS:
+        function, args, kwargs = _written(op.name, op, values, op)
+    elif op.name in _SINGLE or op.name in _ALONE:
+        function, args, kwargs = _only_step(_STEPS[op.name], values)
+    else:
+        return None
+    packet = function.overloadpacket
+    known = pytorch_names.overloads(packet.__name__)
+    for ending in (
+        f"{function.overload}_out",
+        f"{function.overload.removeprefix('dim_')}_out",
+        "out",
+    ):
+        if ending in known:
+            return getattr(packet, ending), args, kwargs
+    return None
+
+
+def knows_gradients(node: Any, grads: list[Any]) -> bool:
+    """Whether PyTorch's steps of a node's gradients are known, and to be made here.
+
+    Not inside a transform, nor of what hooks have packed, which is unpacked but once; complex
+    numbers and those of 16 bits are left to the rules, which are wider inside.
+    """
+    if node.op.name not in _GRADIENTS:
+        return False
+    results = node.result if isinstance(node.result, list) else [node.result]
+    kept = [node.kept(place) for place in range(len(node.op.parameters))]
+    for value in (*grads, *results, *kept):
+        if isinstance(value, SavedTensor):
+            return False
+        if isinstance(value, TensorCore):
+            inside = value.layer is not None and value.layer.level.number > 0
+            if inside or value.array.dtype.kind == "c" or half_type(value.array) is not None:
+                return False
+    return True
+
+
+def gradients_in_steps(
+    node: Any, grads: list[Any], wanted: list[bool], answerer: Answerer
+) -> list[Any] | None:
+    """What is answered to a step of a backward pass; None if the node keeps too little for it."""
+    kept = Kept(node, wanted)
+    try:
+        found = list(_GRADIENTS[node.op.name](Steps(answerer), kept, *grads))
+    except TooLittleKeptError:
+        return None
+    for answer in found:
+        for each in answer if isinstance(answer, list) else (answer,):
+            if each is not None and not isinstance(each, TensorCore):
+                raise RuntimeError(
+                    f"__torch_dispatch__ returned a {type(each).__name__}, not a Tensor, for a "
+                    f"gradient of {node.name()}"
+                )
+    return found
+
+
 def overload_for(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The overload that a call is shown as; of several steps, that which does the work."""
     if isinstance(op, CustomOpDef):
@@ -58,13 +138,18 @@ def overload_for(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return ops.named(known.get(ranks, "bmm"))
     if op.name not in _SINGLE:
         return _written(op.name, op, values, op)[0]
-    seen: list[Any] = []
+    return _only_step(_SINGLE[op.name], values)[0]
+
+
+def _only_step(steps: Any, values: list[Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """What is asked for by steps that are but one."""
+    seen: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = []
 
     def note(function: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        seen.append(function)
+        seen.append((function, given, named))
         return given[0]
 
-    _SINGLE[op.name](Steps(note), *values)
+    steps(Steps(note), *values)
     return seen[0]
 
 

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from adjoint._base import HookTable
 from adjoint.autograd.node import edge_node
 from adjoint.call.context import is_inference_mode_enabled
+from adjoint.compat import asking_methods
 from adjoint.compat.tensor_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
 from adjoint.compat.torch_tree.storage import (
     CLASSES,
@@ -16,6 +17,7 @@ from adjoint.compat.torch_tree.storage import (
     elements_for,
 )
 from adjoint.compat.torch_tree.utils._python_dispatch import (
+    Dispatched,
     make_subclass,
     make_wrapper_subclass,
     undispatched,
@@ -30,7 +32,7 @@ from adjoint.ops.arranging.conversion import (
     type_,
 )
 from adjoint.tensors.methods import derived
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
 
 _LAYOUTS = (contiguous_format, channels_last, channels_last_3d)
@@ -62,7 +64,12 @@ def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes that the tensor and its views show."""
-    return UntypedStorage(self)
+    refusal = None if self.layer is None else self.layer.value_refused()
+    if refusal is None or not self.layer.wraps:
+        return UntypedStorage(self)
+    made = UntypedStorage(Tensor(self.array, AS_IS))  # only looks, which have an identity
+    made.refusal = refusal
+    return made
 
 
 def storage(self: Tensor) -> TypedStorage:
@@ -114,6 +121,10 @@ def set_(
     self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
     """Show the memory of another tensor or storage from now on, or none; in a pattern if asked."""
+    if isinstance(self.layer, Dispatched) and source is not None and size is None:
+        overload = "source_Storage" if isinstance(source, UntypedStorage) else "source_Tensor"
+        if self.layer.changes("set_", overload, (self, source)):
+            return self  # type: ignore[no-any-return]  # a class's
     if source is None:
         return _become(self, self.new_empty(0).detach())
     if isinstance(source, UntypedStorage):
@@ -208,6 +219,7 @@ def _init_subclass(cls: Any, /, **options: Any) -> None:
     """A class with a __new__ of its own needs no __init__ that takes the same arguments."""
     super(Tensor, cls).__init_subclass__(**options)
     derived(cls)
+    asking_methods.give(cls)
     if "__new__" in vars(cls) and cls.__init__ is Tensor.__init__:
         setattr(cls, "__init__", _ignore_arguments)  # noqa: B010  # mypy refuses the other form
 

@@ -20,9 +20,6 @@ from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE
 from adjoint.tensors.tensor import Tensor
 
-# Overloads that are not listed, since they only say where a result is put.
-_BESIDES = ("out", "Tensor_out", "Scalar_out", "dim_out", "values")
-
 # PyTorch's names for what adjoint has under another, or as one case of an operation.
 _CASES = {
     "mm": "matmul",
@@ -30,6 +27,7 @@ _CASES = {
     "mv": "matmul",
     "_unsafe_view": "view_shape",
 }
+
 # What is no operation in adjoint, and one in PyTorch.
 _FUNCTIONS: dict[str, Any] = {
     **{name: getattr(factories, name) for name in factories.__all__},
@@ -37,6 +35,15 @@ _FUNCTIONS: dict[str, Any] = {
     "_local_scalar_dense": Tensor.item,
     "detach": Tensor.detach,
     "sym_size": Tensor.size,  # type: ignore[attr-defined]  # given by the tables
+    "sym_numel": Tensor.numel,  # type: ignore[attr-defined]
+    "sym_stride": Tensor.stride,  # type: ignore[attr-defined]
+    "sym_is_contiguous": Tensor.is_contiguous,  # type: ignore[attr-defined]
+}
+# What PyTorch's compiler asks of a tensor as if it were an operation.
+_PRIMITIVES: dict[str, Any] = {
+    "device": lambda tensor: tensor.device,
+    "dtype": lambda tensor: tensor.dtype,
+    "layout": lambda tensor: tensor.layout,
 }
 
 
@@ -123,7 +130,7 @@ class Packet:
         found = self.__dict__["_overloads"].get(overload)
         if found is not None:
             return found
-        known = overload in self.overloads() or overload in _BESIDES
+        known = overload in self.overloads()
         if not known and not self._works_on_numbers(overload):
             raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
         found = self._overloads[overload] = Overload(self.operation, self, overload)
@@ -138,7 +145,7 @@ class Packet:
         return _found, (self.namespace, self.__name__, None)
 
     def overloads(self) -> list[str]:
-        """The names of its overloads, but for those with out=."""
+        """The names of its overloads."""
         return pytorch_names.overloads(self.__name__) or ["default"]
 
     def __str__(self) -> str:
@@ -201,6 +208,9 @@ class Namespace:
         self.name = name
 
     def __getattr__(self, name: str) -> Any:
+        if self.name == "prim" and name in _PRIMITIVES:
+            packet = vars(self)[name] = Packet(_PRIMITIVES[name], self.name, name)
+            return packet
         if self.name != "aten":
             return self._custom(name)
         known = _CASES.get(name, name)
@@ -281,7 +291,7 @@ def named(name: str, overload: str | None = None) -> Any:
     """torch.ops.aten's overload of a name; the plainest one if none is said."""
     packet = getattr(__getattr__("aten"), name)
     if overload is None:
-        known = packet.overloads()
+        known = [each for each in packet.overloads() if not each.endswith("out")]
         overload = next((each for each in ("default", "Tensor") if each in known), known[0])
     return getattr(packet, overload)
 

@@ -36,6 +36,8 @@ def _reread(flat: Any, kind: dtype) -> Tensor:
 class UntypedStorage:
     """The bytes that a tensor and its views show, a number of new ones, or those of a sequence."""
 
+    refusal: str | None = None  # why the memory has no address: a class only shows its looks
+
     def __init__(self, source: Any = 0, *, device: Any = None) -> None:
         self.memory: Any = _reread(_elements(source, uint8, device), uint8)
 
@@ -51,9 +53,13 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return data_ptr(self.memory) if self.nbytes() else 0
+        if self.refusal is not None:
+            raise RuntimeError(self.refusal)
+        return self._cdata
 
-    _cdata = property(data_ptr)
+    @property
+    def _cdata(self) -> int:
+        return data_ptr(self.memory) if self.nbytes() else 0
 
     def nbytes(self) -> int:
         """How many bytes there are."""

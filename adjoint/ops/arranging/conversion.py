@@ -369,7 +369,7 @@ def lies_in_order(value: Any) -> bool:
 @composite(home="Tensor")
 def contiguous(input: Value, memory_format: Any = contiguous_format) -> Value:
     """The tensor itself if its elements lie in order, else a copy that does."""
-    if isinstance(input, Tensor) and is_contiguous(input, memory_format):
+    if isinstance(input, Tensor) and input.is_contiguous(memory_format):  # type: ignore[attr-defined]
         return input
     return clone(input, memory_format=memory_format)
 

@@ -242,7 +242,8 @@ def sum_to_size(input: Value, *size: Any) -> Value:
     if not sizes:
         return sum(input)
     dims = [i for i in range(len(shape)) if i < lead or (sizes[i - lead] == 1 and shape[i] != 1)]
-    return reshape(sum(input, dims, True), sizes) if dims else input
+    total = sum(input, dims, True) if dims else input
+    return reshape(total, sizes) if lead else total
 
 
 def _check_matrix(shape: Any) -> None:

@@ -18,10 +18,12 @@ from adjoint.compat.aten_forms import bound
 from adjoint.compat.dispatch_keys import (
     DispatchKey as DispatchKey,
     DispatchKeySet as DispatchKeySet,
+    excluded,
     excluding,
+    keys_of,
 )
 from adjoint.compat.no_compiler import nothing, refused
-from adjoint.compat.torch_tree import overrides
+from adjoint.compat.torch_tree import ops, overrides
 from adjoint.compat.torch_tree.autograd import forward_ad
 from adjoint.compat.torch_tree.library import Tag as Tag
 from adjoint.compat.torch_tree.utils._python_dispatch import (
@@ -55,6 +57,8 @@ _will_engine_execute_node = graph.will_run
 
 # Modes.
 _ExcludeDispatchKeyGuard = excluding
+_dispatch_tls_local_exclude_set = excluded
+_dispatch_keys = keys_of
 _AutoDispatchBelowAutograd = no_grad
 _set_grad_enabled = change_grad_enabled
 _is_fwd_grad_enabled = forward_ad._is_fwd_grad_enabled  # noqa: SLF001  # PyTorch's name of it
@@ -71,6 +75,27 @@ _DisableTorchDispatch, _disabled_torch_dispatch_impl = dispatch_disabled, undisp
 def _dispatch_isTensorSubclassLike(tensor: Tensor) -> bool:  # noqa: N802  # PyTorch's name
     """Whether a tensor answers calls by itself, or lies inside a transform."""
     return tensor.layer is not None
+
+
+class _EnablePythonDispatcher:
+    """As an object or a context, it has calls answered in Python, as all are here."""
+
+    def __enter__(self) -> None:
+        """See the class."""
+
+    def __exit__(self, *exc: object) -> None:
+        """See the class."""
+
+
+def _dispatch_find_schema_or_throw(name: str, overload_name: str) -> Any:
+    """An operation by its name, as aten::sin, and overload."""
+    namespace, _, own = name.partition("::")
+    return getattr(getattr(ops.__getattr__(namespace), own), overload_name or "default")
+
+
+def _dispatch_call_boxed(handle: Any, *args: Any, **kwargs: Any) -> Any:
+    """The call of an operation that was found so."""
+    return handle(*args, **kwargs)
 
 
 def _jit_resolve_packet(name: str, *args: Any, **kwargs: Any) -> str:

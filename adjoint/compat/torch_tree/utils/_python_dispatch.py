@@ -11,13 +11,30 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, Final, Self
 
-from adjoint.call.context import Changed, Scope, Settings, current, replaced
+from adjoint.call.context import (
+    Changed,
+    Scope,
+    Settings,
+    below_innermost_mode,
+    current,
+    replaced,
+    set_current,
+)
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
 from adjoint.call.overriding import created_by, creating_mode
+from adjoint.compat import dispatched_looks
 from adjoint.compat.aten_forms import bound
 from adjoint.compat.aten_steps.asking import Steps
-from adjoint.compat.aten_steps.shown import call_in_steps, change_in_steps
+from adjoint.compat.aten_steps.shown import (
+    call_in_steps,
+    change_in_steps,
+    gradients_in_steps,
+    knows_gradients,
+    out_form,
+)
+from adjoint.compat.dispatch_keys import EXTRA_KEYS
+from adjoint.compat.dispatched_looks import asked_for
 from adjoint.compat.torch_tree.ops import named, operation_of
 from adjoint.creation.factories import empty, empty_strided, full
 from adjoint.device import device as as_device, get_default_device
@@ -26,7 +43,7 @@ from adjoint.ops.arranging.conversion import contiguous_format, preserve_format
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.tensors import subclass
-from adjoint.tensors.core import TensorCore
+from adjoint.tensors.pickling import attributes_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import upper
 
@@ -46,6 +63,43 @@ def _seen_below(name: str, tensor: Tensor) -> Any:
     """See tensors.upper."""
     mode = creating_mode()
     return None if mode is None else created_by(mode, name, (tensor,), {})
+
+
+def _seen_out(op: Op, values: list[Any], out: Any) -> Any:
+    """See tensors.upper; what records, or writes several results, is not shown in one."""
+    settings = current()
+    tensors = tensors_in([*values, out])
+    if not settings.modes and not any(lies_in(tensor, GROUND) for tensor in tensors):
+        return None
+    records = settings.grad_enabled and any(tensor.needs_grad for tensor in tensors)
+    found = out_form(op, values) if isinstance(out, Tensor) and not records else None
+    if found is None:
+        return None
+    function, args, kwargs = found
+    try:
+        answerer = answered
+        if settings.modes:
+            set_current(below_innermost_mode(settings))
+            answerer = settings.modes[-1].answered
+        _distinct(op, answerer(function, args, {**kwargs, "out": out}), [])
+    finally:
+        set_current(settings)
+    return out
+
+
+def _gradients(node: Any, grads: list[Any], wanted: list[bool]) -> list[Any] | None:
+    """See tensors.upper."""
+    settings = current()
+    if settings.grad_enabled or not knows_gradients(node, grads):
+        return None
+    if not settings.modes:
+        held = any(isinstance(grad, Tensor) and lies_in(grad, GROUND) for grad in grads)
+        return gradients_in_steps(node, grads, wanted, answered) if held else None
+    try:
+        set_current(below_innermost_mode(settings))
+        return gradients_in_steps(node, grads, wanted, settings.modes[-1].answered)
+    finally:
+        set_current(settings)
 
 
 class TorchDispatchMode(Scope):
@@ -130,6 +184,7 @@ class TorchDispatchMode(Scope):
                 "make it a plain method"
             )
         upper.seen_below = _seen_below
+        upper.gradients, upper.seen_out = _gradients, _seen_out
         return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod
@@ -179,10 +234,11 @@ class Dispatched(Layer):
     One that was made with `_make_wrapper_subclass` has no memory: its array only looks like it.
     """
 
-    def __init__(self, kind: Any, has_memory: bool) -> None:
+    def __init__(self, kind: Any, has_memory: bool, asked: frozenset[str]) -> None:
         super().__init__(GROUND)
         self.kind = kind
         self.has_memory = has_memory
+        self.asked = asked  # what the class says of instances, see dispatched_looks
         self.wraps = True
         function = _defined(kind, "__torch_function__")
         self.overridden = function is not None and function is not unhandled
@@ -204,6 +260,16 @@ class Dispatched(Layer):
         else:
             with _beneath(tensors_in(values)):
                 change_in_steps(op, values, answered)
+
+    def said(self, function: Any, args: tuple[Any, ...]) -> Any:
+        """What the class says of the looks of an instance; None if it leaves them as they are."""
+        return None if _disabled.get() else answered(function, args, {})
+
+    def changes(self, name: str, overload: str, args: tuple[Any, ...]) -> bool:
+        """Whether the class makes a change of an instance that is no op; or else it is plain."""
+        if not _disabled.get():
+            answered(named(name, overload), args, {})
+        return not _disabled.get()
 
     def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         """See Layer."""
@@ -238,7 +304,7 @@ class Dispatched(Layer):
         """See Layer."""
         if self.has_memory:
             return [Tensor(tensor.array, AS_IS)]
-        return [value for value in attributes(tensor).values() if isinstance(value, Tensor)]
+        return [value for value in attributes_of(tensor).values() if isinstance(value, Tensor)]
 
     def values(self, tensor: Tensor) -> Any:
         """See Layer; of a single number the class is asked."""
@@ -373,25 +439,18 @@ def _bare(value: Any) -> Any:
     return bare
 
 
-# A compiled class keeps these elsewhere than in the attributes of an instance.
-_STATE: Final = frozenset({*getattr(TensorCore, "__annotations__", ()), "array", "prepared"})
+_layers: Final[dict[tuple[Any, bool, frozenset[str]], Dispatched]] = {}
 
 
-def attributes(tensor: Tensor) -> dict[str, Any]:
-    """What the program has set on an instance of its class."""
-    return {name: value for name, value in vars(tensor).items() if name not in _STATE}
-
-
-_layers: Final[dict[tuple[Any, bool], Dispatched]] = {}
-
-
-def dispatched(made: Any, has_memory: bool = True) -> Any:
+def dispatched(made: Any, has_memory: bool = True, asked: frozenset[str] = frozenset()) -> Any:
     """Let an instance be seen by `__torch_dispatch__` of its class, if that has one."""
     kind = type(made)
     if _defined(kind, "__torch_dispatch__") is not None:
-        key = (kind, has_memory)
+        upper.gradients, upper.seen_out = _gradients, _seen_out
+        key = (kind, has_memory, asked)
         if key not in _layers:
-            _layers[key] = Dispatched(kind, has_memory)
+            _layers[key] = Dispatched(*key)
+            dispatched_looks.give(kind, asked)
         made.layer, made.special = _layers[key], True
     return made
 
@@ -399,9 +458,18 @@ def dispatched(made: Any, has_memory: bool = True) -> Any:
 upper.born = dispatched
 
 
-def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+def make_subclass(
+    cls: Any,
+    data: Tensor,
+    require_grad: bool = False,
+    *,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+) -> Any:
     """An instance of cls on the memory of data, without its history."""
-    return dispatched(subclass.make_subclass(cls, data, require_grad), has_memory=True)
+    asked = asked_for(dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+    return dispatched(subclass.make_subclass(cls, data, require_grad), True, asked)
 
 
 def make_wrapper_subclass(
@@ -421,10 +489,7 @@ def make_wrapper_subclass(
     _extra_dispatch_keys: Any = None,
     storage_size: int | None = None,
 ) -> Any:
-    """An instance of cls that has the looks of a tensor and no memory; its class answers calls.
-
-    Its sizes are those given here, whatever `dispatch_sizes_strides_policy` says.
-    """
+    """An instance of cls that has the looks of a tensor and no memory; its class answers calls."""
     if not (isinstance(cls, type) and issubclass(cls, Tensor)):
         raise TypeError(f"cls must be a subclass of Tensor, got {cls!r}")
     if _defined(cls, "__torch_dispatch__") is None:
@@ -432,13 +497,20 @@ def make_wrapper_subclass(
     with Changed(
         {"functions": (), "watchers": (), "modes": ()}
     ):  # it is made of nothing that others see
-        looks: Any = empty(
-            size, dtype=dtype, device=device, memory_format=memory_format or contiguous_format
-        )
-        if strides is not None:
-            looks = empty_strided(size, strides, dtype=dtype, device=device)
-    made = dispatched(subclass.instance(cls, looks.array), has_memory=False)
-    return made.requires_grad_() if requires_grad else made
+        looks: Any
+        if strides is None:
+            form = memory_format or contiguous_format
+            looks = empty(size, dtype=dtype, device=device, memory_format=form)
+        else:
+            reach = [(n - 1) * step for n, step in zip(size, strides, strict=True)]
+            room = (storage_offset or 0) + sum(reach) + 1 if 0 not in tuple(size) else 0
+            whole = empty_strided((max(room, 0),), (1,), dtype=dtype, device=device)
+            looks = whole.as_strided(size, strides, storage_offset or 0)  # type: ignore[attr-defined]
+    asked = asked_for(dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+    made = dispatched(subclass.instance(cls, looks.array), False, asked)
+    if _extra_dispatch_keys is not None:
+        setattr(made, EXTRA_KEYS, _extra_dispatch_keys)
+    return Tensor.requires_grad_(made) if requires_grad else made
 
 
 class dispatch_disabled:

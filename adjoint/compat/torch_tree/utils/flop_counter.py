@@ -102,6 +102,30 @@ def conv_flop(
     return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
+def conv_backward_flop(
+    grad_shape: Any,
+    x_shape: Any,
+    w_shape: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    output_mask: Any,
+    out_shape: Any,
+) -> int:
+    """Of the gradients of a convolution: a convolution for the input, and one for the weight."""
+    total = 0
+    if output_mask[0]:
+        total += conv_flop_count(grad_shape, w_shape, out_shape[0], not transposed)
+    if output_mask[1]:
+        images, places = (grad_shape, x_shape) if transposed else (x_shape, grad_shape)
+        total += 2 * int(images[1]) * _product(w_shape[2:]) * _product(places)
+    return total
+
+
 def _filters_flop(x: Any, grad: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     return 2 * int(grad[0]) * _product(grad[2:]) * _product(out_shape)
 
@@ -145,6 +169,7 @@ _OWN: dict[str, tuple[Any, str]] = {
     "baddbmm": (baddbmm_flop, "baddbmm"),
     "contract": (_contracted_flop, "bmm"),
     "convolution": (conv_flop, "convolution"),
+    "convolution_backward": (conv_backward_flop, "convolution_backward"),
     "convolve_filters": (_filters_flop, "convolution_backward"),
     "attend": (sdpa_flop, "scaled_dot_product_attention"),
     "score_slope": (_slope_flop, "scaled_dot_product_attention"),

@@ -1,0 +1,381 @@
+"""The steps of gradients of arithmetic and reductions, as PyTorch makes them.
+
+Each is given what a node keeps and the gradients of its outputs, asks for the steps one by one, and
+answers a gradient for each input of the op. Who records a backward pass gets adjoint's own rules.
+"""
+
+import math
+from typing import Any, Final
+
+from adjoint.compat.aten_steps.asking import Steps, unseen
+from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front, unreduced
+from adjoint.tensors.tensor import Tensor
+
+
+def scaled(ask: Steps, grad: Any, factor: Any) -> Any:
+    """A gradient times a number, which is no step if that is 1."""
+    return grad if factor == 1 else ask("mul.Scalar", grad, factor)
+
+
+def _add(ask: Steps, kept: Kept, grad: Any) -> Any:
+    by_other = scaled(ask, grad, kept.option(2)) if kept.wanted[1] else None
+    return grad, by_other
+
+
+def _mul(ask: Steps, kept: Kept, grad: Any) -> Any:
+    by_other = ask("mul", grad, kept.value(0)) if kept.wanted[1] else None
+    by_input = ask("mul", grad, kept.value(1)) if kept.wanted[0] else None
+    return by_input, by_other
+
+
+def _true_divide(ask: Steps, kept: Kept, grad: Any) -> Any:
+    by_input = by_other = None
+    other = kept.value(1)
+    if kept.wanted[1]:
+        by_other = _by_divisor(ask, grad, kept.value(0), other)
+    if kept.wanted[0]:
+        by_input = ask("div", grad, other)
+    return by_input, by_other
+
+
+def _by_divisor(ask: Steps, grad: Any, input: Any, other: Any) -> Any:
+    if isinstance(input, Tensor):
+        steeper = ask("div", ask("div", input, other), other)
+        return ask("mul", ask("neg", grad), steeper)
+    with unseen():
+        inverse = 1 / other
+    return _by_inverse(ask, ask("mul", grad, input), inverse)
+
+
+def _by_inverse(ask: Steps, grad: Any, inverse: Any) -> Any:
+    squared = ask("mul", inverse, inverse)
+    return ask("mul", ask("neg", grad), squared)
+
+
+def _reciprocal(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (_by_inverse(ask, grad, kept.result()),)
+
+
+def _pow(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, exponent = kept.value(0), kept.value(1)
+    if not isinstance(input, Tensor) or isinstance(exponent, complex):
+        raise TooLittleKeptError
+    if not isinstance(exponent, Tensor):
+        return _power(ask, grad, input, float(exponent)), None
+    by_input = by_exponent = None
+    result = kept.result() if kept.wanted[1] else None
+    if kept.wanted[1]:
+        flat = ask("logical_and", ask("ge", exponent, 0), ask("eq", input, 0))
+        rising = ask("mul", result, ask("log", input))
+        zero = ask("scalar_tensor", 0.0, **beside(rising))
+        by_exponent = ask("mul", grad, ask("where", flat, zero, rising))
+    if kept.wanted[0]:
+        lower = ask("pow", input, ask("sub.Scalar", exponent, 1))
+        rising = ask("mul", grad, ask("mul", exponent, lower))
+        zero = ask("scalar_tensor", 0.0, **beside(rising))
+        by_input = ask("where", ask("eq", exponent, 0.0), zero, rising)
+    return by_input, by_exponent
+
+
+def _power(ask: Steps, grad: Any, input: Any, exponent: float) -> Any:
+    if exponent == 0:
+        raise TooLittleKeptError
+    slope = ask("mul.Scalar", ask("pow", input, exponent - 1), exponent)
+    return ask("mul", grad, slope)
+
+
+def _square(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (_power(ask, grad, kept.value(0), 2.0),)
+
+
+def _sqrt(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("div", grad, ask("mul.Scalar", kept.result(), 2)),)
+
+
+def _rsqrt(ask: Steps, kept: Kept, grad: Any) -> Any:
+    slope = ask("mul.Scalar", ask("pow", kept.result(), 3), -0.5)
+    return (ask("mul", slope, grad),)
+
+
+def _log1p(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("div", grad, ask("add.Scalar", kept.value(0), 1)),)
+
+
+def _cos(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("mul", grad, ask("neg", ask("sin", kept.value(0)))),)
+
+
+def _tan(ask: Steps, kept: Kept, grad: Any) -> Any:
+    slope = ask("add.Scalar", ask("pow", kept.result(), 2), 1)
+    return (ask("mul", grad, slope),)
+
+
+def _arc(ask: Steps, kept: Kept) -> Any:
+    """The slope of asin."""
+    input = kept.value(0)
+    square = ask("mul", ask("neg", input), input)
+    return ask("rsqrt", ask("add.Scalar", square, 1))
+
+
+def _asin(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("mul", grad, _arc(ask, kept)),)
+
+
+def _acos(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("mul", grad, ask("neg", _arc(ask, kept))),)
+
+
+def _atan(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input = kept.value(0)
+    return (ask("div", grad, ask("add.Scalar", ask("mul", input, input), 1)),)
+
+
+def _erf(ask: Steps, kept: Kept, grad: Any) -> Any:
+    bell = ask("exp", ask("neg", ask("pow", kept.value(0), 2)))
+    return (ask("mul", ask("mul.Scalar", bell, 2 / math.sqrt(math.pi)), grad),)
+
+
+def _clamp(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, low, high = kept.value(0), kept.option(1), kept.option(2)
+    if isinstance(low, Tensor) or isinstance(high, Tensor):
+        raise TooLittleKeptError
+    zero = ask("scalar_tensor", 0.0, **beside(grad))
+    above = None if low is None else ask("ge", input, low)
+    below = None if high is None else ask("le", input, high)
+    inside = below if above is None else above
+    if above is not None and below is not None:
+        inside = ask("logical_and_", above, below)
+    return ask("where", inside, grad, zero), None, None
+
+
+def _extreme(beyond: str, short: str) -> Any:
+    """Steps of maximum and minimum: who is beyond the other, and who falls short."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        input, other = kept.value(0), kept.value(1)
+        found: list[Any] = [None, None]
+        for place, lost in ((1, beyond), (0, short)):
+            if kept.wanted[place]:
+                half = ask("div.Scalar", grad, 2)
+                shared = ask("where", ask("eq", input, other), half, grad)
+                found[place] = ask("masked_fill_", shared, ask(lost, input, other), 0)
+        return found
+
+    return steps
+
+
+def _choose(ask: Steps, kept: Kept, grad: Any) -> Any:
+    condition = kept.value(0)
+    found: list[Any] = [None, None]
+    for place in (1, 0):
+        if kept.wanted[place]:
+            zero = ask("scalar_tensor", 0, **beside(grad))
+            parts = (zero, grad) if place else (grad, zero)
+            found[place] = ask("where", condition, *parts)
+    return found
+
+
+# ---- activations ----
+
+
+def _of_result(name: str) -> Any:
+    """Steps of one operation on the gradient and the result."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        return (ask(name, grad, kept.result()),)
+
+    return steps
+
+
+def _of_input(name: str, *more: Any) -> Any:
+    """Steps of one operation on the gradient, the input, the op's options and what follows."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        options = [kept.option(place) for place in range(1, len(kept.node.op.parameters))]
+        return (ask(name, grad, kept.value(0), *options, *more),)
+
+    return steps
+
+
+def _gelu(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("gelu_backward", grad, kept.value(0), approximate=kept.option(1)),)
+
+
+def _elu(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("elu_backward", grad, kept.option(1), 1, 1, False, kept.value(0)),)
+
+
+def _softmax(name: str) -> Any:
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        if kept.option(2) is not None:
+            raise TooLittleKeptError
+        result = kept.result()
+        dim = from_front(kept.option(1), result.ndim)[0]
+        return (ask(name, grad, result, dim, result.dtype),)
+
+    return steps
+
+
+# ---- reductions ----
+
+
+def _mean(ask: Steps, kept: Kept, grad: Any) -> Any:
+    shape, dim, keepdim = kept.shape(0), kept.option(1), kept.option(2)
+    if kept.option(3) is not None or not shape:
+        raise TooLittleKeptError
+    dims = list(range(len(shape))) if dim is None else from_front(dim, len(shape))
+    if dim is not None and not keepdim and shape:
+        grad = unreduced(ask, grad, dims)
+    count = math.prod([shape[each] for each in dims])
+    return (ask("div.Scalar", ask("expand", grad, list(shape)), count),)
+
+
+def _max_all(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, result = kept.value(0), kept.result()
+    undefined = ask("logical_and", ask("isnan", input), ask("isnan", result))
+    reached = ask("logical_or_", ask("eq", input, result), undefined)
+    share = ask("div", grad, ask("sum", reached))
+    return (ask("mul", reached, share),)
+
+
+def _amax(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(2)
+    if dim is None or dim == () or keepdim:
+        raise TooLittleKeptError
+    dims = from_front(dim, input.ndim)
+    shape = [1 if i in dims else size for i, size in enumerate(input.shape)]
+    result = ask("view", kept.result(), shape)
+    reached = ask("eq", result, input)
+    share = ask("div", ask("view", grad, shape), ask("sum", reached, dims, True))
+    return (ask("mul", share, reached),)
+
+
+def _correction(kept: Kept) -> Any:
+    """By how much var and std count fewer elements than there are."""
+    unbiased, correction = kept.option(2), kept.option(4)
+    if unbiased is not None:
+        return int(unbiased)
+    return 1 if correction is None else correction
+
+
+def _is_of_all(kept: Kept) -> bool:
+    """Whether var and std are of all elements; refused where their steps are not known."""
+    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(3)
+    if isinstance(dim, bool) or not input.ndim:
+        raise TooLittleKeptError
+    of_all = dim is None or len(from_front(dim, input.ndim)) == input.ndim
+    if of_all and keepdim:
+        raise TooLittleKeptError
+    return of_all
+
+
+def _by_variance(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(3)
+    if _is_of_all(kept):
+        count = math.prod(input.shape)
+        apart = ask("sub", input, ask("mean", input))
+    else:
+        dims = from_front(dim, input.ndim)
+        count = math.prod([input.shape[each] for each in dims])
+        grad = grad if keepdim else unreduced(ask, grad, dims)
+        apart = ask("sub", input, ask("mean", input, dims, True))
+    return ask("mul", ask("mul.Scalar", grad, 2 / (count - _correction(kept))), apart)
+
+
+def _var(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (_by_variance(ask, kept, grad),)
+
+
+def _std(ask: Steps, kept: Kept, grad: Any) -> Any:
+    _is_of_all(kept)  # before there is a step
+    result = kept.result()
+    slope = ask("div", grad, ask("mul.Scalar", result, 2))
+    slope = ask("masked_fill_", slope, ask("eq", result, 0), 0)
+    return (_by_variance(ask, kept, slope),)
+
+
+def _p_norm(ask: Steps, kept: Kept, grad: Any) -> Any:
+    if kept.option(1) != 2 or kept.option(2) is not None or kept.option(3):
+        raise TooLittleKeptError
+    result = kept.result()
+    direction = ask("div", kept.value(0), result)
+    direction = ask("masked_fill_", direction, ask("eq", result, 0), 0)
+    return (ask("mul", grad, direction),)
+
+
+def _logsumexp(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, dim, keepdim, result = kept.value(0), kept.option(1), kept.option(2), kept.result()
+    if not keepdim and input.ndim:
+        dims = from_front(dim, input.ndim)
+        grad, result = unreduced(ask, grad, dims), unreduced(ask, result, dims)
+    return (ask("mul", grad, ask("exp", ask("sub", input, result))),)
+
+
+def _cumsum(ask: Steps, kept: Kept, grad: Any) -> Any:
+    if kept.option(2) is not None or not grad.ndim:
+        raise TooLittleKeptError
+    dims = from_front(kept.option(1), grad.ndim)
+    total = ask("cumsum", ask("flip", grad, dims), dims[0])
+    return (ask("flip", total, dims),)
+
+
+def _chosen_of(places: Any, dim_place: int, keepdim_place: int | None) -> Any:
+    """Steps of ops that pick elements along a dimension, and give their places too."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any, *others: Any) -> Any:
+        shape = kept.shape(0)
+        indices = kept.result(places)
+        if grad is None or not shape:
+            raise TooLittleKeptError
+        dims = from_front(kept.option(dim_place), len(shape))
+        if keepdim_place is not None and not kept.option(keepdim_place):
+            grad, indices = unreduced(ask, grad, dims), unreduced(ask, indices, dims)
+        zeros = ask("new_zeros", grad, list(shape))
+        return (ask("scatter", zeros, dims[0], indices, grad),)
+
+    return steps
+
+
+STEPS: Final[dict[str, Any]] = {
+    "add": _add,
+    "mul": _mul,
+    "true_divide": _true_divide,
+    "reciprocal": _reciprocal,
+    "pow": _pow,
+    "square": _square,
+    "sqrt": _sqrt,
+    "rsqrt": _rsqrt,
+    "log1p": _log1p,
+    "cos": _cos,
+    "tan": _tan,
+    "asin": _asin,
+    "acos": _acos,
+    "atan": _atan,
+    "erf": _erf,
+    "clamp": _clamp,
+    "maximum": _extreme("gt", "lt"),
+    "minimum": _extreme("lt", "gt"),
+    "choose": _choose,
+    "sigmoid": _of_result("sigmoid_backward"),
+    "gelu": _gelu,
+    "softplus": _of_input("softplus_backward"),
+    "elu": _elu,
+    "leaky_relu": _of_input("leaky_relu_backward", False),
+    "hardtanh": _of_input("hardtanh_backward"),
+    "softmax": _softmax("_softmax_backward_data"),
+    "log_softmax": _softmax("_log_softmax_backward_data"),
+    "mean": _mean,
+    "max_all": _max_all,
+    "min_all": _max_all,
+    "amax": _amax,
+    "amin": _amax,
+    "var": _var,
+    "std": _std,
+    "p_norm": _p_norm,
+    "logsumexp": _logsumexp,
+    "cumsum": _cumsum,
+    "max_dim": _chosen_of(1, 1, 2),
+    "min_dim": _chosen_of(1, 1, 2),
+    "sort": _chosen_of(1, 1, None),
+    "topk": _chosen_of(1, 2, None),
+}

@@ -1,0 +1,103 @@
+"""The steps of gradients of views and indices."""
+
+from typing import Any, Final
+
+from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front
+
+
+def _gather(ask: Steps, kept: Kept, grad: Any) -> Any:
+    shape, index = kept.shape(0), kept.value(2)
+    if not shape or kept.option(3):
+        raise TooLittleKeptError
+    dim = from_front(kept.option(1), len(shape))[0]
+    zeros = ask("new_zeros", grad, list(shape))
+    return (ask("scatter_add", zeros, dim, index, grad),)
+
+
+def _index_select(ask: Steps, kept: Kept, grad: Any) -> Any:
+    shape, index = kept.shape(0), kept.value(2)
+    if not shape:
+        raise TooLittleKeptError
+    dim = from_front(kept.option(1), len(shape))[0]
+    zeros = ask("new_zeros", grad, list(shape), **beside(grad))
+    return (ask("index_add", zeros, dim, index, grad),)
+
+
+def _stack(ask: Steps, kept: Kept, grad: Any) -> Any:
+    dim = from_front(kept.option(1), grad.ndim)[0]
+    return ([ask("select", grad, dim, i) for i in range(grad.shape[dim])],)
+
+
+def _split(ask: Steps, kept: Kept, *grads: Any) -> Any:
+    some = next(grad for grad in grads if grad is not None)
+    dim = from_front(kept.option(2), some.ndim)[0]
+    parts = [
+        ask("zeros", list(spec.shape), **beside(some)) if grad is None else grad
+        for grad, spec in zip(grads, kept.node.outputs, strict=True)
+    ]
+    return (ask("cat", parts, dim),)
+
+
+def _unbind(ask: Steps, kept: Kept, *grads: Any) -> Any:
+    some = next(grad for grad in grads if grad is not None)
+    dim = from_front(kept.option(1), some.ndim + 1)[0]
+    parts = []
+    for grad in grads:
+        if grad is None:
+            grad = ask("expand", ask("zeros", [], **beside(some)), list(some.shape))
+        parts.append(grad)
+    return (ask("stack", parts, dim),)
+
+
+def _unsqueeze(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("squeeze", grad, from_front(kept.option(1), grad.ndim)[0]),)
+
+
+def _squeeze(ask: Steps, kept: Kept, grad: Any) -> Any:
+    dim, shape = kept.option(1), kept.shape(0)
+    if not isinstance(dim, int) or not shape or shape[dim] != 1:
+        raise TooLittleKeptError
+    return (ask("unsqueeze", grad, dim % len(shape)),)
+
+
+def _flip(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("flip", grad, from_front(kept.option(1), grad.ndim)),)
+
+
+def _roll(ask: Steps, kept: Kept, grad: Any) -> Any:
+    shifts, dims = kept.option(1), kept.option(2)
+    if dims is None:
+        raise TooLittleKeptError
+    back = [-shift for shift in ([shifts] if isinstance(shifts, int) else shifts)]
+    return (ask("roll", grad, back, from_front(dims, grad.ndim)),)
+
+
+def _diagonal(ask: Steps, kept: Kept, grad: Any) -> Any:
+    shape = kept.shape(0)
+    dims = from_front((kept.option(2), kept.option(3)), len(shape))
+    return (ask("diagonal_backward", grad, list(shape), kept.option(1), *dims),)
+
+
+def _embedded(ask: Steps, kept: Kept, grad: Any) -> Any:
+    number, shape = kept.option(2), kept.shape(0)
+    if kept.option(4) or len(shape) != 2:
+        raise TooLittleKeptError
+    unused = number if isinstance(number, int) else -1
+    rest = (shape[0], unused, kept.option(3))
+    return (ask("embedding_dense_backward", grad, kept.value(1), *rest),)
+
+
+STEPS: Final[dict[str, Any]] = {
+    "gather": _gather,
+    "index_select": _index_select,
+    "stack": _stack,
+    "split_with_sizes": _split,
+    "unbind": _unbind,
+    "unsqueeze": _unsqueeze,
+    "squeeze": _squeeze,
+    "flip": _flip,
+    "roll": _roll,
+    "diagonal": _diagonal,
+    "embedded": _embedded,
+}

@@ -1,0 +1,220 @@
+"""Small programs, each of two matrices that need gradients: what is summed and derived, or made."""
+
+from typing import Any
+
+# Each gives a loss, of which the gradients by x and y are asked for.
+DERIVED: dict[str, Any] = {
+    "add": lambda torch, x, y: (x + y).sum(),
+    "add with alpha": lambda torch, x, y: torch.add(x, y, alpha=2).sum(),
+    "sub from a number": lambda torch, x, y: (3 - x).sum(),
+    "sub": lambda torch, x, y: (x - y).sum(),
+    "mul": lambda torch, x, y: (x * y).sum(),
+    "mul by a number": lambda torch, x, y: (x * 2.5).sum(),
+    "div": lambda torch, x, y: (x / y).sum(),
+    "div by a number": lambda torch, x, y: (x / 4).sum(),
+    "one over": lambda torch, x, y: (1 / x).sum(),
+    "pow": lambda torch, x, y: (x**3).sum(),
+    "pow of both": lambda torch, x, y: (x**y).sum(),
+    "square": lambda torch, x, y: x.square().sum(),
+    "neg": lambda torch, x, y: (-x).sum(),
+    "exp": lambda torch, x, y: x.exp().sum(),
+    "log": lambda torch, x, y: x.log().sum(),
+    "log1p": lambda torch, x, y: x.log1p().sum(),
+    "sqrt": lambda torch, x, y: x.sqrt().sum(),
+    "rsqrt": lambda torch, x, y: x.rsqrt().sum(),
+    "reciprocal": lambda torch, x, y: x.reciprocal().sum(),
+    "sin": lambda torch, x, y: x.sin().sum(),
+    "cos": lambda torch, x, y: x.cos().sum(),
+    "tan": lambda torch, x, y: x.tan().sum(),
+    "acos": lambda torch, x, y: x.acos().sum(),
+    "asin": lambda torch, x, y: x.asin().sum(),
+    "atan": lambda torch, x, y: x.atan().sum(),
+    "erf": lambda torch, x, y: x.erf().sum(),
+    "abs": lambda torch, x, y: x.abs().sum(),
+    "sigmoid": lambda torch, x, y: x.sigmoid().sum(),
+    "tanh": lambda torch, x, y: x.tanh().sum(),
+    "relu": lambda torch, x, y: x.relu().sum(),
+    "gelu": lambda torch, x, y: torch.nn.functional.gelu(x).sum(),
+    "gelu by tanh": lambda torch, x, y: torch.nn.functional.gelu(x, approximate="tanh").sum(),
+    "silu": lambda torch, x, y: torch.nn.functional.silu(x).sum(),
+    "softplus": lambda torch, x, y: torch.nn.functional.softplus(x).sum(),
+    "leaky_relu": lambda torch, x, y: torch.nn.functional.leaky_relu(x).sum(),
+    "hardtanh": lambda torch, x, y: torch.nn.functional.hardtanh(x).sum(),
+    "clamp": lambda torch, x, y: x.clamp(0.2, 0.6).sum(),
+    "clamp from below": lambda torch, x, y: x.clamp(min=0.2).sum(),
+    "maximum": lambda torch, x, y: torch.maximum(x, y).sum(),
+    "minimum": lambda torch, x, y: torch.minimum(x, y).sum(),
+    "where": lambda torch, x, y: torch.where(x > 0.3, x, y).sum(),
+    "mean": lambda torch, x, y: x.mean(),
+    "mean of rows": lambda torch, x, y: x.mean(0).sum(),
+    "sum of columns": lambda torch, x, y: x.sum(1).sum(),
+    "share of a sum": lambda torch, x, y: (x / x.sum(1, keepdim=True)).sum(),
+    "max": lambda torch, x, y: x.max(),
+    "max of rows": lambda torch, x, y: x.max(1).values.sum(),
+    "amax": lambda torch, x, y: x.amax(1).sum(),
+    "var": lambda torch, x, y: x.var(),
+    "var of rows": lambda torch, x, y: x.var(1).sum(),
+    "std": lambda torch, x, y: x.std(1).sum(),
+    "norm": lambda torch, x, y: x.norm(),
+    "logsumexp": lambda torch, x, y: x.logsumexp(1).sum(),
+    "softmax": lambda torch, x, y: (x.softmax(1) * y).sum(),
+    "log_softmax": lambda torch, x, y: (x.log_softmax(1) * y).sum(),
+    "cumsum": lambda torch, x, y: (x.cumsum(1) * y).sum(),
+    "mm": lambda torch, x, y: (x @ y.t()).sum(),
+    "mv": lambda torch, x, y: (x @ y[0]).sum(),
+    "dot": lambda torch, x, y: x[0] @ y[0],
+    "batches": lambda torch, x, y: (x[None] @ y.t()[None]).sum(),
+    "addmm": lambda torch, x, y: torch.addmm(y[:, 0], x, y.t()).sum(),
+    "linear": lambda torch, x, y: torch.nn.functional.linear(x, y).sum(),
+    "linear with bias": lambda torch, x, y: torch.nn.functional.linear(x, y, y[:, 0]).sum(),
+    "transpose": lambda torch, x, y: (x.t() * y.t()).sum(),
+    "permute": lambda torch, x, y: (x.permute(1, 0) * 2).sum(),
+    "view": lambda torch, x, y: (x.view(6) * y.reshape(6)).sum(),
+    "reshape by copy": lambda torch, x, y: (x.t().reshape(6) * 2).sum(),
+    "select": lambda torch, x, y: (x[0] * y[1]).sum(),
+    "slice": lambda torch, x, y: (x[:, 1:] * 2).sum(),
+    "index": lambda torch, x, y: (x[torch.tensor([0, 1, 0])] * 2).sum(),
+    "mask": lambda torch, x, y: (x[x > 0.3] * 2).sum(),
+    "gather": lambda torch, x, y: x.gather(1, torch.tensor([[0], [1]])).sum(),
+    "index_select": lambda torch, x, y: x.index_select(1, torch.tensor([0, 2])).sum(),
+    "masked_fill": lambda torch, x, y: x.masked_fill(x > 0.3, 0.0).sum(),
+    "cat": lambda torch, x, y: (torch.cat([x, y]) * 2).sum(),
+    "stack": lambda torch, x, y: (torch.stack([x, y], 1) * 2).sum(),
+    "expand": lambda torch, x, y: (x[0].expand(2, 3) * y).sum(),
+    "a row to all": lambda torch, x, y: (x * y[0]).sum(),
+    "a column to all": lambda torch, x, y: (x * y[:, :1]).sum(),
+    "unsqueeze": lambda torch, x, y: (x.unsqueeze(1) * 2).sum(),
+    "squeeze": lambda torch, x, y: (x[:, :1].squeeze(1) * 2).sum(),
+    "flip": lambda torch, x, y: (x.flip(0) * y).sum(),
+    "roll": lambda torch, x, y: (x.roll(1, 0) * y).sum(),
+    "diagonal": lambda torch, x, y: (x[:, :2].diagonal() * 2).sum(),
+    "tril": lambda torch, x, y: (x.tril() * 2).sum(),
+    "sort": lambda torch, x, y: (x.sort(1).values * y).sum(),
+    "topk": lambda torch, x, y: (x.topk(2, 1).values * 2).sum(),
+    "split": lambda torch, x, y: (x.split(1)[0] * 2).sum(),
+    "unbind": lambda torch, x, y: (x.unbind(0)[0] * 2).sum(),
+    "contiguous": lambda torch, x, y: (x.t().contiguous() * 2).sum(),
+    "layer_norm": lambda torch, x, y: (torch.nn.functional.layer_norm(x, (3,)) * y).sum(),
+    "conv1d": lambda torch, x, y: torch.nn.functional.conv1d(
+        x.view(1, 2, 3), y.view(1, 2, 3), padding=1
+    ).sum(),
+    "conv2d": lambda torch, x, y: torch.nn.functional.conv2d(
+        x.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y[0, :1], padding=1, stride=2
+    ).sum(),
+    "max_pool2d": lambda torch, x, y: torch.nn.functional.max_pool2d(
+        x.view(1, 1, 2, 3), 2, 1
+    ).sum(),
+    "avg_pool2d": lambda torch, x, y: torch.nn.functional.avg_pool2d(
+        x.view(1, 1, 2, 3), 2, 1
+    ).sum(),
+    "embedding": lambda torch, x, y: torch.nn.functional.embedding(
+        torch.tensor([0, 1, 1]), x
+    ).sum(),
+    "cross_entropy": lambda torch, x, y: torch.nn.functional.cross_entropy(x, torch.tensor([0, 2])),
+    "mse_loss": lambda torch, x, y: torch.nn.functional.mse_loss(x, y),
+    "l1_loss": lambda torch, x, y: torch.nn.functional.l1_loss(x, y),
+    "used twice": lambda torch, x, y: (x * x + x).sum(),
+    "changed by add_": lambda torch, x, y: x.clone().add_(y).sum(),
+    "changed by mul_": lambda torch, x, y: x.clone().mul_(2).sum(),
+    "a layer": lambda torch, x, y: torch.nn.Linear(3, 2)(x).sum(),
+    "a norm": lambda torch, x, y: (torch.nn.LayerNorm(3)(x) * y).sum(),
+    "layers": lambda torch, x, y: torch.nn.Sequential(
+        torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1), torch.nn.Sigmoid()
+    )(x).sum(),
+}
+
+# Each gives a loss whose gradient by x is PyTorch's under a mode, whatever the steps are.
+VALUED: dict[str, Any] = {
+    "mean of one number": lambda torch, x: x.sum().mean(0),
+    "var of all, kept": lambda torch, x: x.var(dim=(0, 1), keepdim=True).sum(),
+    "var of rows, kept": lambda torch, x: x.var(1, keepdim=True).sum(),
+    "std of all": lambda torch, x: x.std(),
+    "std by its second argument": lambda torch, x: x.std(False),
+    "amax, kept": lambda torch, x: x.amax(1, keepdim=True).sum(),
+    "amax of all": lambda torch, x: x.amax(),
+    "max, kept": lambda torch, x: x.max(1, keepdim=True)[0].sum(),
+    "logsumexp of all": lambda torch, x: x.logsumexp((0, 1)),
+    "norm of rows": lambda torch, x: x.norm(dim=1).sum(),
+    "norm of another power": lambda torch, x: x.norm(3),
+    "linear of a row": lambda torch, x: torch.nn.functional.linear(x[0], torch.ones(2, 3)).sum(),
+    "linear of a batch": lambda torch, x: torch.nn.functional.linear(
+        x[None], torch.ones(4, 3), torch.ones(4)
+    ).sum(),
+    "linear by a row": lambda torch, x: torch.nn.functional.linear(x[None], torch.ones(3)).sum(),
+    "batch by a matrix": lambda torch, x: (x.expand(2, 2, 3) @ torch.ones(3, 2)).sum(),
+    "batch by a batch": lambda torch, x: (x[None].expand(2, 2, 3) @ torch.ones(2, 3, 2)).sum(),
+    "matrix by a batch": lambda torch, x: (x[None] @ torch.ones(2, 3, 2)).sum(),
+    "row by a matrix": lambda torch, x: (x[0] @ torch.ones(3, 2)).sum(),
+    "embedding without a row": lambda torch, x: (
+        torch.nn.functional.embedding(torch.tensor([[0, 1], [1, 1]]), x, padding_idx=-1) ** 2
+    ).sum(),
+    "embedding by frequency": lambda torch, x: (
+        torch.nn.functional.embedding(torch.tensor([[0, 1], [1, 1]]), x, scale_grad_by_freq=True)
+        ** 2
+    ).sum(),
+    "convolution in groups": lambda torch, x: (
+        torch.nn.functional.conv1d(x[None], torch.ones(2, 1, 2), groups=2) ** 2
+    ).sum(),
+    "convolution of one size": lambda torch, x: (
+        torch.nn.functional.conv1d(x[None], torch.ones(2, 2, 2), padding="same") ** 2
+    ).sum(),
+    "transposed convolution": lambda torch, x: (
+        torch.nn.functional.conv_transpose1d(x[None], torch.ones(2, 2, 2)) ** 2
+    ).sum(),
+    "layer_norm of both": lambda torch, x: (torch.nn.functional.layer_norm(x, (2, 3)) ** 3).sum(),
+    "group_norm": lambda torch, x: (torch.nn.functional.group_norm(x[None], 2) ** 3).sum(),
+    "windows that overlap the end": lambda torch, x: (
+        torch.nn.functional.avg_pool2d(x[None, None], 2, ceil_mode=True) ** 2
+    ).sum(),
+    "windows around": lambda torch, x: (
+        torch.nn.functional.avg_pool2d(x[None, None], 2, 1, 1, count_include_pad=False) ** 2
+    ).sum(),
+    "a class that is left out": lambda torch, x: torch.nn.functional.cross_entropy(
+        x, torch.tensor([0, -100])
+    ),
+    "classes by weight": lambda torch, x: torch.nn.functional.cross_entropy(
+        x, torch.tensor([0, 2]), weight=torch.tensor([1.0, 2.0, 3.0])
+    ),
+    "smoothed classes": lambda torch, x: torch.nn.functional.cross_entropy(
+        x, torch.tensor([0, 2]), label_smoothing=0.1
+    ),
+    "classes of pixels": lambda torch, x: torch.nn.functional.cross_entropy(
+        x[None].permute(0, 2, 1), torch.tensor([[0, 2]])
+    ),
+    "power of 0": lambda torch, x: (x**0).sum(),
+    "negative power": lambda torch, x: (x**-2).sum(),
+    "power of a number": lambda torch, x: (2**x).sum(),
+    "powers by column": lambda torch, x: (x ** torch.tensor([0.0, 1.0, 2.0])).sum(),
+    "clamp by tensors": lambda torch, x: x.clamp(torch.tensor(0.2), torch.tensor(0.6)).sum(),
+    "clamp from above": lambda torch, x: x.clamp(max=0.5).sum(),
+    "maximum with a row": lambda torch, x: torch.maximum(x, x[0]).sum(),
+    "where of a row": lambda torch, x: torch.where(
+        torch.tensor([True, False, True]), x, x[:1]
+    ).sum(),
+    "stack at the end": lambda torch, x: (torch.stack([x, x * 2], -1) ** 2).sum(),
+    "split in two": lambda torch, x: sum((p**2).sum() for p in x.split([1, 2], 1)),
+    "unbind columns": lambda torch, x: (x.unbind(1)[2] ** 2).sum(),
+    "sort of one number": lambda torch, x: x.sum().sort()[0],
+    "flip of both": lambda torch, x: (x.flip(0, 1) * x).sum(),
+    "roll of both": lambda torch, x: (x.roll((1, 2), (0, 1)) * x).sum(),
+    "another diagonal": lambda torch, x: (x.diagonal(1, 1, 0) ** 2).sum(),
+    "squeeze all": lambda torch, x: (x[:, :, None].squeeze() ** 2).sum(),
+    "cumsum of the last": lambda torch, x: (x.cumsum(-1) ** 2).sum(),
+    "softmax in float64": lambda torch, x: (x.softmax(1, dtype=torch.float64) ** 2).sum(),
+    "error to a row": lambda torch, x: torch.nn.functional.mse_loss(x, x[:1].expand(2, 3) * 2),
+    "elu": lambda torch, x: torch.nn.functional.elu(x - 0.4, 0.7).sum(),
+    "steep softplus": lambda torch, x: torch.nn.functional.softplus(x, 2.0, 1.0).sum(),
+    "narrow hardtanh": lambda torch, x: torch.nn.functional.hardtanh(x, 0.2, 0.6).sum(),
+    "steep leaky_relu": lambda torch, x: torch.nn.functional.leaky_relu(x - 0.4, 0.2).sum(),
+    "addmm with factors": lambda torch, x: torch.addmm(
+        x.t()[:2, :1].reshape(2, 1), x[:, :2], x[:, 1:], beta=0.5, alpha=2.0
+    ).sum(),
+    "div by a row": lambda torch, x: (x / x[0]).sum(),
+    "number over": lambda torch, x: (3 / x).sum(),
+    "gather along rows": lambda torch, x: (x.gather(0, torch.tensor([[0, 1, 0]])) ** 2).sum(),
+    "columns twice": lambda torch, x: (x.index_select(-1, torch.tensor([0, 0, 2])) ** 2).sum(),
+    "nothing": lambda torch, x: (x[:0] * 2).sum() + x.sum(),
+    "layer_norm of nothing": lambda torch, x: (
+        torch.nn.functional.layer_norm(x[:0], (3,)).sum() + x.sum()
+    ),
+}
