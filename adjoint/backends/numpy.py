@@ -94,6 +94,16 @@ def _row_starts(count: int, width: int) -> Any:
     return np.arange(0, count * width, width)
 
 
+def _is_pair(array: Any) -> bool:
+    """Whether an array is of complex numbers made of two 16-bit floats."""
+    return type(array) is np.ndarray and array.dtype.kind == "W"
+
+
+def _parts(array: Any) -> Any:
+    """A view of such numbers as pairs in a new last dimension."""
+    return array[..., None].view(np.float16)
+
+
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
     """Whether to choose between bits: of one floating type, in the shape of the condition.
 
@@ -288,6 +298,14 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         if condition.size >= _MANY and _can_mix(condition, first, second):
             return _mixed(condition, first, second)
         return np.where(condition, first, second)
+
+    def real(self, array: Any) -> Any:
+        """The real parts; NumPy does not see those of a type that another library made."""
+        return _parts(array)[..., 0] if _is_pair(array) else np.real(array)
+
+    def imag(self, array: Any) -> Any:
+        """The imaginary parts; see above."""
+        return _parts(array)[..., 1] if _is_pair(array) else np.imag(array)
 
     def zeros_like(self, array: Any, dtype: Any = None) -> Any:
         """Zeros in the form of an array; NumPy's own takes six times as long for a small one."""

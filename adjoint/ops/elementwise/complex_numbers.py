@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import FRONT
+from adjoint.dtypes import by_name, complex32, complex64, complex128, float16
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.selection import where
@@ -46,13 +47,18 @@ def real(xp: Any, input: Array) -> Array:
 @linear(input=lambda grad: grad * 1j, view=True, method=False, numpy=True, batching=FRONT)
 def imag(xp: Any, input: Array) -> Array:
     """The imaginary parts, as a view."""
-    if input.dtype.kind != "c":
+    if not holds_complex(input):
         raise RuntimeError(f"imag is for complex tensors, not for {input.dtype}")
     return xp.imag(input)
 
 
-_PARTS_OF = {"complex64": "float32", "complex128": "float64"}
-_COMPLEX_OF = {parts: whole for whole, parts in _PARTS_OF.items()}
+_PARTS_OF = {
+    kind.name: kind.to_real().numpy_dtype
+    for kind in (complex32, complex64, complex128)
+    if kind is not None
+}
+_COMPLEX_OF = {parts.name: by_name(whole).numpy_dtype for whole, parts in _PARTS_OF.items()}
+_PARTS = " or ".join(_COMPLEX_OF)
 
 
 @linear(
@@ -70,7 +76,7 @@ def joined_pairs(xp: Any, input: Array) -> Array:
 @linear(input=lambda grad: joined_pairs(grad), view=True, method=False, batching=FRONT)
 def view_as_real(xp: Any, input: Array) -> Array:
     """A view of complex numbers as pairs of reals in a new last dimension."""
-    if input.dtype.kind != "c":
+    if not holds_complex(input):
         raise RuntimeError(f"view_as_real is for complex tensors, not for {input.dtype}")
     return input[..., None].view(_PARTS_OF[input.dtype.name])
 
@@ -98,7 +104,7 @@ def _complex_each(input: Any, input_shape: Any) -> Any:
 def view_as_complex(xp: Any, input: Array) -> Array:
     """A view of pairs of reals in the last dimension as complex numbers."""
     if input.dtype.name not in _COMPLEX_OF:
-        raise RuntimeError(f"view_as_complex is for float32 and float64, not for {input.dtype}")
+        raise RuntimeError(f"view_as_complex is for {_PARTS}, not for {input.dtype}")
     _check_pairs(input.shape)
     if xp.strides_of(input)[-1] != 1:
         raise RuntimeError(
@@ -137,7 +143,7 @@ def complex_(xp: Any, real: Array, imag: Array) -> Array:
     """Complex numbers from real and imaginary parts."""
     if real.dtype != imag.dtype or real.dtype.name not in _COMPLEX_OF:
         raise RuntimeError(
-            f"real and imag must both be float32 or both float64, got {real.dtype} and {imag.dtype}"
+            f"real and imag must both be {_PARTS}, got {real.dtype} and {imag.dtype}"
         )
     pairs = xp.stack(xp.broadcast_arrays(real, imag), axis=-1)
     return pairs.view(_COMPLEX_OF[real.dtype.name])[..., 0]
@@ -146,6 +152,8 @@ def complex_(xp: Any, real: Array, imag: Array) -> Array:
 @composite(method=False, exact_out=True)
 def polar(abs: Value, angle: Value) -> Value:
     """Complex numbers from modulus and angle."""
+    if abs.dtype is float16 is angle.dtype:
+        raise NotImplementedError("polar() is not implemented for float16; convert to float32")
     if abs.dtype != angle.dtype or abs.dtype.name not in _COMPLEX_OF:
         raise RuntimeError(
             "polar(): abs and angle must both be float32 or both float64, got "
