@@ -10,6 +10,7 @@ from adjoint.device import device as device
 from adjoint.dtypes import (
     bfloat16 as bfloat16,
     bool_ as bool_,
+    complex32 as complex32,
     complex64 as complex64,
     complex128 as complex128,
     can_cast as can_cast,
@@ -259,6 +260,7 @@ newaxis: None = None
 # Second names of data types. The last ones hide Python's own, in this namespace alone.
 cdouble = complex128
 cfloat = complex64
+chalf = complex32
 double = float64
 half = float16
 long = int64

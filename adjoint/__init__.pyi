@@ -82,6 +82,7 @@ from adjoint.dtypes import bfloat16 as bfloat16
 from adjoint.dtypes import bool_ as bool_
 from adjoint.dtypes import can_cast as can_cast
 from adjoint.dtypes import complex128 as complex128
+from adjoint.dtypes import complex32 as complex32
 from adjoint.dtypes import complex64 as complex64
 from adjoint.dtypes import dtype as _dtype
 from adjoint.dtypes import dtype as dtype
@@ -543,6 +544,7 @@ def celu_(input: Tensor, alpha: _float = 1.0) -> Tensor:
 cfloat: _dtype
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """Product of several matrices in the cheapest order."""
+chalf: _dtype
 def channel_shuffle(input: Tensor, groups: _int, *, out: Tensor | None = None) -> Tensor:
     """Channels of all groups by turns."""
 def cholesky(input: Tensor, upper: _bool = False, *, out: Tensor | None = None) -> Tensor:

@@ -13,8 +13,9 @@ class dtype:
     def __init__(self, name: str, numpy_dtype: Any, rank: int) -> None:
         self.name = name
         self.numpy_dtype = numpy_dtype
-        self.kind: str = numpy_dtype.kind  # so that arrays and tensors can be asked alike
         self.category = category_of(numpy_dtype)
+        # So that arrays and tensors can be asked alike.
+        self.kind: str = "c" if self.category == COMPLEX else numpy_dtype.kind
         self.rank = rank
         self.itemsize: int = numpy_dtype.itemsize
         self.is_floating_point = self.category == FLOAT
@@ -40,14 +41,18 @@ BOOL: Final = 0
 INTEGER: Final = 1
 FLOAT: Final = 2
 COMPLEX: Final = 3
-_CATEGORY_OF_KIND: Final = {"b": BOOL, "i": INTEGER, "u": INTEGER, "f": FLOAT, "c": COMPLEX}
+_CATEGORY_OF_KIND: Final = {
+    "b": BOOL,
+    "i": INTEGER,
+    "u": INTEGER,
+    "f": FLOAT,
+    "c": COMPLEX,
+    "W": COMPLEX,  # ml_dtypes' complex32; its bfloat16 is "V", and counts as float
+}
 
 
 def category_of(data_type: Any) -> int:
-    """bool, integer, float or complex, of a dtype of ours or of NumPy's.
-
-    ml_dtypes' bfloat16 (kind "V") counts as float.
-    """
+    """bool, integer, float or complex, of a dtype of ours or of NumPy's."""
     return _CATEGORY_OF_KIND.get(data_type.kind, FLOAT)
 
 
@@ -61,8 +66,8 @@ int64 = dtype("int64", np.dtype(np.int64), 5)
 float16 = dtype("float16", np.dtype(np.float16), 7)
 float32 = dtype("float32", np.dtype(np.float32), 8)
 float64 = dtype("float64", np.dtype(np.float64), 9)
-complex64 = dtype("complex64", np.dtype(np.complex64), 10)
-complex128 = dtype("complex128", np.dtype(np.complex128), 11)
+complex64 = dtype("complex64", np.dtype(np.complex64), 11)
+complex128 = dtype("complex128", np.dtype(np.complex128), 12)
 uint16 = dtype("uint16", np.dtype(np.uint16), 3)
 uint32 = dtype("uint32", np.dtype(np.uint32), 4)
 uint64 = dtype("uint64", np.dtype(np.uint64), 5)
@@ -95,11 +100,23 @@ try:
 except ImportError:
     bfloat16 = None
 
+try:
+    from ml_dtypes import complex32 as _pairs  # since 0.6
+
+    _complex32 = dtype("complex32", np.dtype(_pairs), 10)
+    _register(_complex32, "chalf")
+    complex32: dtype | None = _complex32
+except ImportError:
+    complex32 = None
+
 _UNSIGNED = (uint16, uint32, uint64)
 _REAL_OF = {complex64: float32, complex128: float64}
 _COMPLEX_OF = {float16: complex64, float32: complex64, float64: complex128}
 if bfloat16 is not None:
     _COMPLEX_OF[bfloat16] = complex64
+if complex32 is not None:
+    _COMPLEX_OF[float16] = complex32
+    _REAL_OF[complex32] = float16
 _PYTHON_TYPES: dict[Any, Any] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 ALL: Final = tuple(dict.fromkeys(_BY_NAME.values()))

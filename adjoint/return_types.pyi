@@ -52,6 +52,18 @@ class linalg_svd(NamedTuple):
     S: Tensor
     Vh: Tensor
 
+class aminmax(NamedTuple):
+    min: Tensor
+    max: Tensor
+
+class max_dim(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class min_dim(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
 class linalg_lu_factor(NamedTuple):
     LU: Tensor
     pivots: Tensor
@@ -64,18 +76,6 @@ class ldl_factors(NamedTuple):
     LD: Tensor
     pivots: Tensor
     info: Tensor
-
-class aminmax(NamedTuple):
-    min: Tensor
-    max: Tensor
-
-class max_dim(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class min_dim(NamedTuple):
-    values: Tensor
-    indices: Tensor
 
 class greatest_in(NamedTuple):
     values: Tensor

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.autograd.entry_points import grad
-from adjoint.dtypes import as_dtype
+from adjoint.dtypes import COMPLEX, as_dtype, category_of
 from adjoint.ops.annotations import Operand
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.op import MISSING, TABLE, Op
@@ -165,7 +165,7 @@ def make_tensor(
     kind = as_dtype(dtype).numpy_dtype
     rng = np.random.default_rng(seed)
     values: Any = rng.uniform(low, high, size=sizes)
-    if kind.kind == "c":
+    if category_of(kind) == COMPLEX:
         values = values + 1j * rng.uniform(low, high, size=sizes)
     elif kind.kind == "b":
         values = rng.integers(0, 2, size=sizes)

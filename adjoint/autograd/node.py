@@ -460,7 +460,7 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
         grad = _sum_to(grad, shape)
     if grad.dtype != dtype:
         if category_of(grad.dtype) == COMPLEX and category_of(dtype) <= FLOAT:
-            grad = grad.real
+            grad = backend_of(grad).xp.real(grad)
         grad = backend_of(grad).xp.copied(grad, dtype)
     return grad
 

@@ -20,6 +20,7 @@ from adjoint.backends.layouts import (
     written_shape,
 )
 from adjoint.backends.namespace import ordered_strides
+from adjoint.dtypes import from_numpy_dtype
 
 # What NumPy's functions are for these arrays, by name; meta.py has the rules.
 RULES: Final[dict[str, Any]] = {}
@@ -87,15 +88,15 @@ class MetaArray(NDArrayOperatorsMixin):
 
     @property
     def real(self) -> "MetaArray":
-        return self if self.dtype.kind != "c" else self.halves(0)
+        return self.halves(0) if self.dtype.kind in "cW" else self
 
     @property
     def imag(self) -> "MetaArray":
-        return MetaArray(self.shape, self.dtype) if self.dtype.kind != "c" else self.halves(1)
+        return self.halves(1) if self.dtype.kind in "cW" else MetaArray(self.shape, self.dtype)
 
     def halves(self, number: int) -> "MetaArray":
         """The real parts of complex numbers, or the imaginary ones."""
-        kind = np.empty(0, self.dtype).real.dtype
+        kind = from_numpy_dtype(self.dtype).to_real().numpy_dtype
         steps = tuple([2 * step for step in self.steps])
         return MetaArray(self.shape, kind, steps, 2 * self.start + number, self.room)
 

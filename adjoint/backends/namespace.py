@@ -219,7 +219,7 @@ class Namespace(ABC):
             return found
         return self.array(self.broadcast_arrays(found, power)[0])  # power may be of a batch
 
-    def complex_of(self, real: Array, imag: Array, kind: str) -> Array:
+    def complex_of(self, real: Array, imag: Array, kind: Any) -> Array:
         """Complex numbers of a kind from their real and imaginary parts."""
         return self.stack(self.broadcast_arrays(real, imag), axis=-1).view(kind)[..., 0]
 

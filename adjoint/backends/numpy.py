@@ -105,6 +105,16 @@ def _aligned(size: int, dtype: Any) -> Any:
     return room[start : start + size * dtype.itemsize].view(dtype)
 
 
+def _is_pair(array: Any) -> bool:
+    """Whether an array is of complex numbers made of two 16-bit floats."""
+    return type(array) is np.ndarray and array.dtype.kind == "W"
+
+
+def _parts(array: Any) -> Any:
+    """A view of such numbers as pairs in a new last dimension."""
+    return array[..., None].view(np.float16)
+
+
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
     """Whether to choose between bits: of one floating type, in the shape of the condition.
 
@@ -340,6 +350,14 @@ class NumpyNamespace(
             return _mixed(condition, first, second)
         return np.where(condition, first, second)
 
+    def real(self, array: Any) -> Any:
+        """The real parts; NumPy does not see those of a type that another library made."""
+        return _parts(array)[..., 0] if _is_pair(array) else np.real(array)
+
+    def imag(self, array: Any) -> Any:
+        """The imaginary parts; see above."""
+        return _parts(array)[..., 1] if _is_pair(array) else np.imag(array)
+
     def zeros_like(self, array: Any, dtype: Any = None) -> Any:
         """Zeros in the form of an array; NumPy's own takes six times as long for a small one."""
         if type(array) is np.ndarray and array.flags.c_contiguous:
@@ -358,8 +376,8 @@ class NumpyNamespace(
         # A zero of NumPy's own is compared in half the time.
         return grad * (result != ZEROS.get(result.dtype.char, 0))
 
-    def complex_of(self, real: Any, imag: Any, kind: str) -> Any:
-        if not (real.flags.c_contiguous and imag.flags.c_contiguous):
+    def complex_of(self, real: Any, imag: Any, kind: Any) -> Any:
+        if kind.kind != "c" or not (real.flags.c_contiguous and imag.flags.c_contiguous):
             return super().complex_of(real, imag, kind)
         out = np.empty(np.broadcast_shapes(real.shape, imag.shape), kind)
         out[...] = real  # sooner done than the parts alone

@@ -21,6 +21,7 @@ from adjoint.call.context import (
     without_innermost_watcher,
 )
 from adjoint.call.errors import complaint
+from adjoint.call.half_precision import forward_on_pairs
 from adjoint.call.layers import (
     Layer,
     Level,
@@ -39,7 +40,14 @@ from adjoint.call.overriding import (
     offered,
     override,
 )
-from adjoint.call.promotion import as_array, common_backend, narrowed, promoted, unwrapped
+from adjoint.call.promotion import (
+    as_array,
+    common_backend,
+    has_pairs,
+    narrowed,
+    promoted,
+    unwrapped,
+)
 from adjoint.call.record import (
     cut_of,
     link_views,
@@ -317,7 +325,7 @@ def holds_complex(value: Any) -> bool:
     kind = getattr(value, "dtype", None)
     if kind is F32 or kind is F64:
         return False
-    return isinstance(value, complex) if kind is None else bool(kind.kind == "c")
+    return isinstance(value, complex) if kind is None else bool(kind.kind in "cW")
 
 
 def conj(value: Any) -> Any:
@@ -725,6 +733,13 @@ def run_forward(op: "Op", xp: Any, arrays: list[Any]) -> Any:
         found = op.fused.answer(arrays)
         if found is not None:
             return found
+    if has_pairs(arrays, xp is NUMPY):
+        return forward_on_pairs(op, xp, arrays, call_forward)
+    return call_forward(op, xp, arrays)
+
+
+def call_forward(op: "Op", xp: Any, arrays: list[Any]) -> Any:
+    """Call a forward itself."""
     if op.positional == len(op.parameters) and op.star < 0:
         return op.forward(xp, *arrays)
     named = dict(zip(op.parameters[op.positional :], arrays[op.positional :]))

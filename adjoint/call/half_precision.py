@@ -1,14 +1,26 @@
-"""Rules and forwards of several steps on 16-bit floats: computed in float32, rounded once."""
+"""Rules and forwards of several steps on 16-bit floats: computed in float32, rounded once.
+
+So are complex numbers made of them, in complex64, in all that is no view.
+"""
 
 import functools
 from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends import lookup
-from adjoint.dtypes import FLOAT, category_of, float32, from_numpy_dtype
+from adjoint.dtypes import (
+    FLOAT,
+    by_name,
+    category_of,
+    complex64,
+    float16,
+    float32,
+    from_numpy_dtype,
+)
 from adjoint.tensors.core import F32, F64, TensorCore
 
 Function = Callable[..., Any]
+C64 = complex64.numpy_dtype
 
 
 def is_half(kind: Any) -> bool:
@@ -16,23 +28,29 @@ def is_half(kind: Any) -> bool:
     return bool(kind.itemsize == 2 and category_of(kind) == FLOAT)
 
 
+def is_pair(kind: Any) -> bool:
+    """Whether a type is complex, of two 16-bit floats: ml_dtypes' complex32."""
+    return bool(kind.kind == "W")
+
+
 def half_type(value: Any) -> Any:
-    """NumPy's name for the type of a Tensor or an array of 16-bit floats; None for all else."""
+    """The type of a Tensor or an array of 16-bit floats, or pairs of them; None for all else."""
     while isinstance(value, (tuple, list)) and value:
         value = value[0]
     kind = getattr(value.array if isinstance(value, TensorCore) else value, "dtype", None)
-    if kind is None or kind is F32 or kind is F64 or not is_half(kind):
+    if kind is None or kind is F32 or kind is F64:
         return None
-    return kind
+    return kind if is_half(kind) or is_pair(kind) else None
 
 
 def wide(value: Any) -> Any:
     """A Tensor or an array of 16-bit floats in float32, in lists too; all else as it is."""
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
         return type(value)([wide(element) for element in value])
-    if half_type(value) is None:
+    kind = half_type(value)
+    if kind is None:
         return value
-    return cast(value, F32)
+    return cast(value, C64 if is_pair(kind) else F32)
 
 
 def cast(value: Any, kind: Any) -> Any:
@@ -49,7 +67,33 @@ def rounded(answer: Any, kind: Any) -> Any:
     if isinstance(answer, tuple):
         return tuple([rounded(element, kind) for element in answer])
     array = answer.array if isinstance(answer, TensorCore) else answer
-    return cast(answer, kind) if getattr(array, "dtype", None) == F32 else answer
+    own = getattr(array, "dtype", None)
+    if own == C64 and is_half(kind):
+        return cast(answer, from_numpy_dtype(kind).to_complex().numpy_dtype)
+    return cast(answer, kind) if own == F32 else answer
+
+
+def rounded_pairs(answer: Any, kind: Any) -> Any:
+    """What was computed in complex64 in complex32, real numbers in float16; in tuples too."""
+    if isinstance(answer, (tuple, list)):
+        several = [rounded_pairs(element, kind) for element in answer]
+        return several if isinstance(answer, list) else tuple(several)
+    own = getattr(answer, "dtype", None)
+    if own == C64:
+        return cast(answer, kind)
+    return cast(answer, float16.numpy_dtype) if own == F32 else answer
+
+
+def forward_on_pairs(op: Any, xp: Any, arrays: Any, run: Function) -> Any:
+    """What a forward answers to pairs of 16-bit floats: a view, or computed in complex64."""
+    if op.view:
+        return run(op, xp, arrays)
+    kind = by_name("complex32").numpy_dtype
+    out = run(op, xp, [wide(array) for array in arrays])
+    asked = op.index_of.get("dtype")
+    if asked is not None and arrays[asked] is not None:
+        return out
+    return (rounded_pairs(out[0], kind), *out[1:]) if op.hides else rounded_pairs(out, kind)
 
 
 def mixed(values: Any, kind: Any) -> bool:

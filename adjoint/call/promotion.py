@@ -35,6 +35,18 @@ def narrowed(op: "Op", arrays: list[Any], out: Any) -> Any:
     return out.astype(kind) if wider else out
 
 
+def has_pairs(arrays: list[Any], numpy: bool) -> bool:
+    """Whether an array is of complex32, in which nothing is computed."""
+    for array in arrays:
+        if type(array) is NDARRAY:
+            kind = array.dtype
+            if kind is not F32 and kind is not F64 and kind.kind == "W":
+                return True
+        elif not numpy and getattr(getattr(array, "dtype", None), "kind", "") == "W":
+            return True
+    return False
+
+
 def common_backend(op: "Op", tensors: list[Tensor]) -> Backend:
     """The backend of all arguments; 0-d CPU tensors go along with any other."""
     backend: Backend = backend_of(tensors[0].array)

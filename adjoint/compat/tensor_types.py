@@ -85,14 +85,6 @@ CUDA_TYPES = _types(device("cuda"), "torch.cuda")
 BY_PATH = {kind.path: kind for kind in (*CPU_TYPES.values(), *CUDA_TYPES.values())}
 
 
-def type_name(of: Tensor) -> str:
-    """The name of the type that describes a tensor: torch.FloatTensor."""
-    for path, kind in BY_PATH.items():
-        if isinstance(of, kind):
-            return path
-    return f"torch.{of.dtype.name}"
-
-
 def set_default_tensor_type(t: Any) -> None:
     """New tensors made from numbers have this type: `torch.DoubleTensor`, or its name."""
     kind = BY_PATH.get(t) if isinstance(t, str) else t

@@ -60,7 +60,9 @@ def _opaque(name: str, size: int) -> dtype:
 
 
 UNHELD_TYPES = {name: _of_eight_bits(name) for name in _FLOAT8} | {
-    name: _opaque(name, size) for name, size in _OPAQUE.items() if not hasattr(dtypes, name)
+    name: _opaque(name, size)
+    for name, size in _OPAQUE.items()
+    if getattr(dtypes, name, None) is None
 }
 if "complex32" in UNHELD_TYPES:
     UNHELD_TYPES["chalf"] = UNHELD_TYPES["complex32"]

@@ -118,7 +118,7 @@ def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
         if backend is not numpy_backend:
             return backend.asarray(value)  # PyTorch knows none: it is what it is
         check_array(value)
-        return np.array(value.real if value.dtype.kind == "c" else value, numpy_dtype, order="C")
+        return np.array(numpy_backend.xp.real(value), numpy_dtype, order="C")
     if sizes or not is_row(value):
         raise TypeError(
             f"Tensor(): data must be a sequence of numbers, or sizes, not {type(value).__name__}"

@@ -53,6 +53,7 @@ DTYPE_NUMBERS = {
     "float16": 5,
     "float32": 6,
     "float64": 7,
+    "complex32": 8,
     "complex64": 9,
     "complex128": 10,
     "bool": 11,

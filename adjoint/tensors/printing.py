@@ -9,7 +9,14 @@ from adjoint.backends import Namespace, backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.held import Held
 from adjoint.call.layers import newest, tracked_by
-from adjoint.dtypes import bool_, default_complex, get_default_dtype, int64
+from adjoint.dtypes import (
+    COMPLEX,
+    bool_,
+    category_of,
+    default_complex,
+    get_default_dtype,
+    int64,
+)
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import renewed
 
@@ -113,7 +120,7 @@ def _style(values: Any) -> _Style:
     """The style for a flat array of elements."""
     if values.dtype.kind in "bui":
         return _Style(str, max(len(str(value)) for value in values.tolist()))
-    if values.dtype.kind == "c":
+    if category_of(values.dtype) == COMPLEX:
         return _complex_style(values)
     return _float_style(values.astype("float64"))
 
@@ -148,8 +155,8 @@ def _float_writer(scientific: bool, whole: bool) -> Callable[[float], str]:
 
 def _complex_style(values: Any) -> _Style:
     """Both parts, each in the style of its kind."""
-    real = _float_style(values.real.astype("float64"))
-    imaginary = _float_style(values.imag.astype("float64"))
+    values = values.astype("complex128")
+    real, imaginary = _float_style(values.real), _float_style(values.imag)
 
     def write(value: complex) -> str:
         second = imaginary(value.imag).lstrip() + "j"
@@ -200,7 +207,7 @@ def _row(array: Any, indent: int, style: _Style, cut: bool) -> str:
 
 def _padded(array: Any, style: _Style) -> Callable[[Any], str]:
     """Complex numbers are padded in their parts, all others as a whole."""
-    return style.write if array.dtype.kind == "c" else style
+    return style.write if category_of(array.dtype) == COMPLEX else style
 
 
 # ---- the whole ----
@@ -282,8 +289,8 @@ def _elements(self: Tensor, indent: int) -> str:
         return "[]"
     summarise = array.size > _options.threshold
     style = _style((_edges(array) if summarise else array).reshape(-1))
-    if array.dtype.kind not in "buifc":
-        array = array.astype("float32")
+    if array.dtype.kind not in "buifc":  # of another library, which writes numbers its own way
+        array = array.astype("complex64" if category_of(array.dtype) == COMPLEX else "float32")
     return _body(array, indent, style, summarise)
 
 

@@ -351,6 +351,8 @@ class Tensor(TensorCore):
         """In-place form of ceil."""
     def cfloat(self, memory_format: Any = None) -> Tensor:
         """The tensor as complex64."""
+    def chalf(self, memory_format: Any = None) -> Tensor:
+        """The tensor as complex32."""
     def char(self, memory_format: Any = None) -> Tensor:
         """The tensor as int8."""
     def cholesky(self, upper: _bool = False) -> Tensor:

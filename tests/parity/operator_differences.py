@@ -1,6 +1,5 @@
 """The differences from PyTorch's databases that stand, each with its reason.
 
-Those of the first part are right, or a matter of taste; those of the second are not supported yet.
 A test fails when one has gone, so that the list says what is.
 """
 
@@ -40,18 +39,11 @@ _STANDING = {
         optim.SGD: differentiable
     """,
 }
-_NOT_YET = {
-    "not supported: complex numbers of 16 bits": """
-        chalf: forward, missing
-        complex: forward, missing
-        view_as_complex: forward
-    """,
-}
 
 
 def _listed() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
-    for reason, lines in (_STANDING | _NOT_YET).items():
+    for reason, lines in _STANDING.items():
         for line in lines.strip().splitlines():
             record, _, checks = line.strip().partition(": ")
             for check in checks.split(", "):

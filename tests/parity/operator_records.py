@@ -21,6 +21,7 @@ TOLERANCES = {
     "float16": (4e-3, 4e-3),
     "bfloat16": (3e-2, 3e-2),
     "float32": (1e-4, 2e-5),
+    "complex32": (4e-3, 4e-3),
     "complex64": (1e-4, 2e-5),
     "float64": (1e-7, 1e-7),
     "complex128": (1e-7, 1e-7),
@@ -154,9 +155,11 @@ def numbers(value: Any) -> Any:
     value = value.detach().to_dense()
     if isinstance(value, torch.Tensor):
         plain = dense(value)
-        return (plain.double() if plain.dtype is torch.bfloat16 else plain).numpy()
+        if plain.dtype in (torch.bfloat16, torch.complex32):
+            plain = plain.to(torch.complex128 if plain.is_complex() else torch.float64)
+        return plain.numpy()
     array = np.asarray(value.detach().array)
-    return array.astype(np.float64) if array.dtype.kind == "V" else array
+    return array.astype({"V": np.float64, "W": np.complex128}.get(array.dtype.kind, array.dtype))
 
 
 def kind_of(value: Any) -> str:

@@ -22,6 +22,7 @@ DTYPES = {
         "bfloat16",
         "float32",
         "float64",
+        "complex32",
         "complex64",
         "complex128",
         "bool",

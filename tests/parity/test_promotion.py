@@ -14,10 +14,6 @@ torch = pytest.importorskip("torch")
 # PyTorch itself does not promote the wide unsigned types.
 KINDS = [d for d in dtypes.ALL if d.name not in ("uint16", "uint32", "uint64")]
 PAIRS = list(itertools.product(KINDS, KINDS))
-# float16 and complex numbers give PyTorch's complex32, which NumPy does not have: complex64 here.
-COMPUTED = [
-    (a, b) for a, b in PAIRS if not (dtypes.float16 in (a, b) and (a.is_complex or b.is_complex))
-]
 NUMBERS = [True, 3, 2.5, 1 + 2j]
 OPERATIONS = [operator.add, operator.mul, operator.truediv, operator.eq]
 ORDERED = [operator.lt]
@@ -37,7 +33,11 @@ def kind_of(module, operation, *values):
 def compare(operation, make):
     theirs = kind_of("torch", operation, *make(torch))
     ours = kind_of("adjoint", operation, *make(adjoint))
-    assert ours == theirs
+    if ours == "complex32" and operation is operator.truediv:
+        # PyTorch divides them on GPUs alone, and by a number.
+        assert theirs in ("NotImplementedError", ours)
+    else:
+        assert ours == theirs
 
 
 def operations(*kinds):
@@ -45,7 +45,7 @@ def operations(*kinds):
     return OPERATIONS + ([] if any(kind.is_complex for kind in kinds) else ORDERED)
 
 
-@pytest.mark.parametrize(("a", "b"), COMPUTED, ids=lambda d: d.name)
+@pytest.mark.parametrize(("a", "b"), PAIRS, ids=lambda d: d.name)
 def test_two_tensors(a, b):
     for operation in operations(a, b):
         for first, second in ((2, 2), (2, ()), ((), 2), ((), ())):
@@ -61,9 +61,6 @@ def test_two_tensors(a, b):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda d: d.name)
 @pytest.mark.parametrize("number", NUMBERS, ids=str)
 def test_tensor_and_number(kind, number):
-    if kind is dtypes.float16 and isinstance(number, complex):
-        assert (adjoint.ones(2, dtype=kind) + number).dtype is adjoint.complex64
-        return
     for operation in operations(kind) if not isinstance(number, complex) else OPERATIONS:
         for size in (2, ()):
             compare(

@@ -8,7 +8,7 @@ from adjoint._base import HookTable
 from adjoint.autograd.node import edge_node
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.compat import asking_methods
-from adjoint.compat.tensor_types import CPU_TYPES, CUDA_TYPES, TensorType, type_name
+from adjoint.compat.tensor_types import CPU_TYPES, CUDA_TYPES, TensorType
 from adjoint.compat.torch_tree.storage import (
     CLASSES,
     STORAGE_NAMES,
@@ -56,7 +56,7 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
 def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type, torch.FloatTensor; or the tensor converted to another."""
     if dtype is None:
-        return type_name(self)
+        return type_(self).replace("adjoint.", "torch.", 1)
     if isinstance(dtype, TensorType):
         return self.to(device=dtype.where, dtype=dtype.dtype)
     return type_(self, dtype)

@@ -15,6 +15,7 @@ _RELATIVE = {
     dtypes.float16: 1e-3,
     dtypes.bfloat16: 1.6e-2,
     dtypes.float32: 1.3e-6,
+    dtypes.complex32: 1e-3,
     dtypes.complex64: 1.3e-6,
 }
 _DOUBLES = (dtypes.float64, dtypes.complex128)

@@ -13,6 +13,7 @@ from adjoint.dtypes import (
     as_dtype,
     bfloat16,
     bool_,
+    complex32,
     complex64,
     complex128,
     dtype,
@@ -27,6 +28,9 @@ from adjoint.dtypes import (
     of_python_scalar,
     result_of,
     uint8,
+    uint16,
+    uint32,
+    uint64,
 )
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
@@ -265,11 +269,11 @@ def _converter(name: str, target: dtype | None) -> Any:
 
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         if target is None:
-            raise RuntimeError(f"{name} needs ml_dtypes: pip install 'adjoint[bfloat16]'")
+            raise RuntimeError(f"{name} needs ml_dtypes: pip install -U 'adjoint[bfloat16]'")
         return to(self, target, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
-    convert.__doc__ = f"The tensor as {'bfloat16' if target is None else target.name}."
+    convert.__doc__ = f"The tensor as {name if target is None else target.name}."
     return convert
 
 
@@ -284,12 +288,16 @@ _CONVERTERS = {
     "bfloat16": bfloat16,
     "float": float32,
     "double": float64,
+    "chalf": complex32,
     "cfloat": complex64,
     "cdouble": complex128,
 }
 
 _TYPE_NAMES = {
     "Bool": bool_,
+    "UInt16": uint16,
+    "UInt32": uint32,
+    "UInt64": uint64,
     "Byte": uint8,
     "Char": int8,
     "Short": int16,
@@ -299,6 +307,7 @@ _TYPE_NAMES = {
     "BFloat16": bfloat16,
     "Float": float32,
     "Double": float64,
+    "ComplexHalf": complex32,
     "ComplexFloat": complex64,
     "ComplexDouble": complex128,
 }
@@ -308,7 +317,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type, or the tensor as another type."""
     if dtype is None:
         kind = self.dtype
-        name = next((n for n, d in _TYPE_NAMES.items() if d is kind), kind.name.capitalize())
+        name = next(n for n, d in _TYPE_NAMES.items() if d is kind)
         part = "" if self.device.type == "cpu" else f"{self.device.type}."
         return f"adjoint.{part}{name}Tensor"
     if isinstance(dtype, str):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.backends import is_array
+from adjoint.call.dispatch import holds_complex
 from adjoint.dtypes import fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of
@@ -140,19 +141,20 @@ def place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
 
 def as_value(xp: Any, value: Any, kind: Any) -> Any:
     """A number or array as an array of the data type it is written into."""
-    if isinstance(value, complex) and kind.kind not in "cb":
+    if isinstance(value, complex) and kind.kind not in "cWb":
         raise RuntimeError(f"a complex number can't be written into a tensor of {kind}")
     if type(value) is int and kind.kind in "iu":
         value = fitted_integer(value, kind)
     array = xp.asarray(value)
     if array.dtype == kind:
         return array
-    return (array.real if array.dtype.kind == "c" and kind.kind not in "cb" else array).astype(kind)
+    lost = holds_complex(array) and kind.kind not in "cWb"
+    return (xp.real(array) if lost else array).astype(kind)
 
 
 def as_scalar(xp: Any, value: Any, kind: Any) -> Any:
     """A number or 0-d array to fill an array of this data type with."""
-    if getattr(value, "dtype", kind).kind == "c" and kind.kind not in "cb":
+    if getattr(value, "dtype", kind).kind in "cW" and kind.kind not in "cWb":
         raise RuntimeError(f"a complex number can't be written into a tensor of {kind}")
     number = as_value(xp, value, kind)
     if number.ndim:

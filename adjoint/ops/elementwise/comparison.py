@@ -14,7 +14,7 @@ def kind_of(value: Any) -> str:
 
 def refuse_complex(name: str, value: Any) -> None:
     """Refuse complex numbers, which have no order."""
-    if kind_of(value) == "c":
+    if kind_of(value) in ("c", "W"):
         raise NotImplementedError(
             f"{name}() is not implemented for complex numbers, which have no order; look at abs(), "
             ".real or .imag"

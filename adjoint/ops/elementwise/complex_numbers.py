@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import FRONT
+from adjoint.dtypes import complex32, complex64, complex128, float16
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import lies_in_order
 from adjoint.ops.elementwise.arithmetic import mul
@@ -60,14 +61,16 @@ def real(xp: Any, input: Array) -> Array:
 @linear(input=lambda grad: grad * 1j, view=True, method=False, numpy=True, batching=FRONT)
 def imag(xp: Any, input: Array) -> Array:
     """The imaginary parts, as a view."""
-    if input.dtype.kind != "c":
+    if not holds_complex(input):
         raise RuntimeError(f"imag is for complex tensors, not for {input.dtype}")
     return xp.imag(input)
 
 
 # By the letters of types: their names take a microsecond to be made.
-_PARTS_OF = {"F": "float32", "D": "float64"}
-_COMPLEX_OF = {"f": "complex64", "d": "complex128"}
+_KINDS = [kind for kind in (complex32, complex64, complex128) if kind is not None]
+_PARTS_OF = {kind.numpy_dtype.char: kind.to_real().numpy_dtype for kind in _KINDS}
+_COMPLEX_OF = {kind.to_real().numpy_dtype.char: kind.numpy_dtype for kind in _KINDS}
+_PARTS = " or ".join(kind.to_real().name for kind in _KINDS)
 
 
 @linear(
@@ -90,7 +93,7 @@ def _joined(grad: Value) -> Value:
 @linear(input=_joined, view=True, method=False, batching=FRONT)
 def view_as_real(xp: Any, input: Array) -> Array:
     """A view of complex numbers as pairs of reals in a new last dimension."""
-    if input.dtype.kind != "c":
+    if not holds_complex(input):
         raise RuntimeError(f"view_as_real is for complex tensors, not for {input.dtype}")
     return input[..., None].view(_PARTS_OF[input.dtype.char])
 
@@ -118,7 +121,7 @@ def _complex_each(input: Any, input_shape: Any) -> Any:
 def view_as_complex(xp: Any, input: Array) -> Array:
     """A view of pairs of reals in the last dimension as complex numbers."""
     if input.dtype.char not in _COMPLEX_OF:
-        raise RuntimeError(f"view_as_complex is for float32 and float64, not for {input.dtype}")
+        raise RuntimeError(f"view_as_complex is for {_PARTS}, not for {input.dtype}")
     _check_pairs(input.shape)
     if xp.strides_of(input)[-1] != 1:
         raise RuntimeError(
@@ -157,7 +160,7 @@ def complex_(xp: Any, real: Array, imag: Array) -> Array:
     """Complex numbers from real and imaginary parts."""
     if real.dtype != imag.dtype or real.dtype.char not in _COMPLEX_OF:
         raise RuntimeError(
-            f"real and imag must both be float32 or both float64, got {real.dtype} and {imag.dtype}"
+            f"real and imag must both be {_PARTS}, got {real.dtype} and {imag.dtype}"
         )
     return xp.complex_of(real, imag, _COMPLEX_OF[real.dtype.char])
 
@@ -165,6 +168,8 @@ def complex_(xp: Any, real: Array, imag: Array) -> Array:
 @composite(method=False, exact_out=True)
 def polar(abs: Value, angle: Value) -> Value:
     """Complex numbers from modulus and angle."""
+    if abs.dtype is float16 is angle.dtype:
+        raise NotImplementedError("polar() is not implemented for float16; convert to float32")
     if abs.dtype != angle.dtype or abs.dtype.numpy_dtype.char not in _COMPLEX_OF:
         raise RuntimeError(
             "polar(): abs and angle must both be float32 or both float64, got "

@@ -16,6 +16,7 @@ from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
+from adjoint.ops.reducing.extremes import amax, amin
 from adjoint.ops.reducing.reduction import kept, reduced_count, sum
 from adjoint.tensors.concrete import concrete, has_values
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -29,7 +30,10 @@ def _norm_rule(grad: Value, input: Value, result: Value, p: Any, dim: Any, keepd
     if p == 1:
         return grad * sgn(input)
     if math.isinf(p):
-        attained = absolute(input) == result
+        size = absolute(input)
+        if holds_complex(input):  # of half precision: the result is rounded, the sizes are not
+            result = (amax if p > 0 else amin)(size, () if dim is None else dim, True)
+        attained = size == result
         return sgn(input) * attained * (grad / sum(attained, dim, True))
     zero = result == 0
     scale = where(zero, 0.0, grad * where(zero, 1.0, result) ** (1 - p))
