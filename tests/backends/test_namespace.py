@@ -141,6 +141,7 @@ IMPORTS = {
     "backend_of": (("adjoint/ops/arranging/conversion.py", SPARSE), "the same, memory and types"),
     "lookup": (SPARSE, "what of a call's arguments is an array"),
     "numpy_backend": ("adjoint/ops/op.py", "NumPy's own functions are the short path"),
+    "ufunc_of": (("adjoint/ops/op.py", "adjoint/ops/attaching.py"), "and serve 16-bit floats"),
 }
 # What only the arrays of some libraries have.
 MARKS = {"library", "flags", "base", "aval", "ctypes", "__array_interface__", "NDARRAY"}
