@@ -168,33 +168,35 @@ class OpNode(Node):
         if self.released:
             raise freed(self.name())
         active = self.active(wanted)
-        op = self.op
         answers: list[Any] | None = None
-        if create_graph and upper.gradients is not None:
+        if create_graph and upper.gradients is not None:  # there is someone who sees the steps
             answers = upper.gradients(self, grads, active)
-        if answers is None and self.outputs is not None:
-            grads = self.materialised(grads, create_graph)
-        if answers is not None:
-            pass
-        elif op.joint is not None:
-            answers = list(self.run(op.joint, grads, create_graph, active))
-        else:
-            answers = []
-            for i, rule in enumerate(op.rules):
-                if rule is not None and active[i]:
-                    answers.append(self.run(rule, grads, create_graph, active))
-                else:
-                    answers.append(None)
+        if answers is None:
+            answers = self.by_rules(grads, create_graph, active)
         if self.rest is None or not self.rest.lists:
             return answers[: self.edge_count]
         flat: list[Any] = []
-        for parameter, answer in zip(op.inputs, answers):
+        for parameter, answer in zip(self.op.inputs, answers):
             width = self.width(parameter)
             if width < 0:
                 flat.append(answer)
             else:
                 flat.extend([None] * width if answer is None else answer)
         return flat
+
+    def by_rules(self, grads: list[Any], recorded: bool, active: list[bool]) -> list[Any]:
+        """What the rules of the active inputs answer."""
+        if self.outputs is not None:
+            grads = self.materialised(grads, recorded)
+        if self.op.joint is not None:
+            return list(self.run(self.op.joint, grads, recorded, active))
+        answers: list[Any] = []
+        for i, rule in enumerate(self.op.rules):
+            if rule is not None and active[i]:
+                answers.append(self.run(rule, grads, recorded, active))
+            else:
+                answers.append(None)
+        return answers
 
     def run(self, rule: Rule, grads: list[Any], recorded: bool, active: list[bool] | None) -> Any:
         """A rule, each argument from where its name says: the one interpreter of all rules.
