@@ -1,10 +1,12 @@
 """The steps of gradients of products of matrices."""
 
+import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import scaled
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError
+from adjoint.compat.aten_steps.places import reshaped
 
 
 def _in_columns(matrix: Any) -> bool:
@@ -30,11 +32,12 @@ def _matmul(ask: Steps, kept: Kept, grad: Any) -> Any:
     right_rank = len(kept.shape(1)) if kept.wanted[1] else other.ndim
     left_rank = input.ndim if input is not None else _left_rank(grad, right_rank)
     by_input = by_other = None
-    if (left_rank, right_rank) == (2, 2):
+    if left_rank > 1 and right_rank == 2:
+        shape, grad, input = (*grad.shape[:-1], -1), _in_rows(ask, grad), _rows_of(input)
         if kept.wanted[1]:
             by_other = _by_right(ask, grad, input, other is not None and _in_columns(other))
         if kept.wanted[0]:
-            by_input = _by_left(ask, grad, input, other)
+            by_input = _back(ask, _by_left(ask, grad, input, other), shape)
     elif (left_rank, right_rank) == (2, 1):
         if kept.wanted[0]:
             by_input = ask("mul", ask("view", grad, [grad.shape[0], 1]), other)
@@ -43,11 +46,31 @@ def _matmul(ask: Steps, kept: Kept, grad: Any) -> Any:
     elif (left_rank, right_rank) == (1, 1):
         by_input = ask("mul", grad, other) if kept.wanted[0] else None
         by_other = ask("mul", grad, input) if kept.wanted[1] else None
-    elif left_rank == right_rank == 3 and input is not None and other is not None:
+    elif left_rank == right_rank and input is not None and other is not None:
         return _batches(ask, kept, grad, input, other)
     else:
         raise TooLittleKeptError
     return by_input, by_other
+
+
+def _in_rows(ask: Steps, grad: Any) -> Any:
+    """A gradient as a matrix, with all dimensions but the last in one."""
+    if grad.ndim == 2:
+        return grad
+    return reshaped(ask, grad, (math.prod(grad.shape[:-1]), grad.shape[-1]))
+
+
+def _rows_of(input: Any) -> Any:
+    """A factor as the matrix that was multiplied."""
+    if input is None or input.ndim == 2:
+        return input
+    with unseen():
+        return input.reshape((math.prod(input.shape[:-1]), input.shape[-1]))
+
+
+def _back(ask: Steps, grad: Any, shape: tuple[int, ...]) -> Any:
+    """The gradient of such a matrix in the shape of the factor, of which the last is not said."""
+    return grad if len(shape) == 2 else ask("view", grad, [*shape[:-1], grad.shape[-1]])
 
 
 def _left_rank(grad: Any, right_rank: int) -> int:
@@ -58,14 +81,18 @@ def _left_rank(grad: Any, right_rank: int) -> int:
 
 
 def _batches(ask: Steps, kept: Kept, grad: Any, input: Any, other: Any) -> Any:
-    if input.shape[0] != other.shape[0]:
+    front = input.shape[:-2]
+    if front != other.shape[:-2]:
         raise TooLittleKeptError
     by_input = by_other = None
-    grad = ask("view", grad, list(grad.shape))
+    count = math.prod(front)
+    with unseen():
+        left, right = (each.reshape((count, *each.shape[-2:])) for each in (input, other))
+    grad = reshaped(ask, grad, (count, *grad.shape[-2:]))
     if kept.wanted[1]:
-        by_other = ask("bmm", ask("transpose", input, 1, 2), grad)
+        by_other = ask("bmm", ask("transpose", left, 1, 2), grad)
     if kept.wanted[0]:
-        by_input = ask("bmm", grad, ask("transpose", other, 1, 2))
+        by_input = ask("bmm", grad, ask("transpose", right, 1, 2))
     if by_other is not None:
         by_other = ask("view", by_other, list(other.shape))
     if by_input is not None:
@@ -89,8 +116,8 @@ def _addmm(ask: Steps, kept: Kept, grad: Any) -> Any:
 def _linear(ask: Steps, kept: Kept, grad: Any) -> Any:
     """Of matrices: a product with the weight turned over, which lies in columns so."""
     input, weight = kept.option(0), kept.option(1)
-    factors = [each for each in (grad, input, weight) if each is not None]
-    if any(each.ndim != 2 for each in factors) or (kept.wanted[1] and len(kept.shape(1)) != 2):
+    is_row = grad.ndim < 2 or (input is not None and input.ndim != grad.ndim)
+    if is_row or any(len(each) != 2 for each in _weight_shapes(kept, weight)):
         raise TooLittleKeptError
     has_bias = kept.wanted[2]
     found: list[Any] = [None, None, None]
@@ -98,18 +125,27 @@ def _linear(ask: Steps, kept: Kept, grad: Any) -> Any:
     if kept.wanted[0]:
         with unseen():
             turned = weight.t()
+    shape, grad, input = (*grad.shape[:-1], -1), _in_rows(ask, grad), _rows_of(input)
     if has_bias and turned is not None:
         found[0] = _by_left(ask, grad, input, turned)
     if kept.wanted[1]:
         found[1] = _by_right(ask, grad, input, True)
     if not has_bias and turned is not None:
-        found[0] = _by_left(ask, grad, input, turned)
+        found[0] = _back(ask, _by_left(ask, grad, input, turned), shape)
     if has_bias:
         total = ask("sum", grad, [0], True)
         found[2] = ask("view", total, [grad.shape[1]])
     if found[1] is not None:
         found[1] = ask("t", found[1])
+    if has_bias and turned is not None:
+        found[0] = _back(ask, found[0], shape)
     return found
+
+
+def _weight_shapes(kept: Kept, weight: Any) -> list[Any]:
+    """What is known of the shape of a layer's weight."""
+    known = [] if weight is None else [tuple(weight.shape)]
+    return [*known, kept.shape(1)] if kept.wanted[1] else known
 
 
 STEPS: Final[dict[str, Any]] = {
