@@ -391,7 +391,8 @@ def eigenpairs(xp: Any, A: Array, count: int, largest: bool) -> Any:
     reason = "the algorithm did not converge"
     values, vectors = attempt("eigenpairs", reason, xp.linalg.eigh, A)
     part = slice(-1, -count - 1, -1) if largest else slice(count)
-    return (values[..., part], vectors[..., part]), (values, vectors)
+    chosen = [xp.copied(each[..., part], ordered=True) for each in (values, vectors)]
+    return tuple(chosen), (values, vectors)
 
 
 def _check_triangle(UPLO: str) -> None:
