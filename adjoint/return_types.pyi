@@ -35,6 +35,15 @@ class linalg_qr(NamedTuple):
     Q: Tensor
     R: Tensor
 
+class linalg_svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+class linalg_lu_factor(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
 class linalg_eigh(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -46,15 +55,6 @@ class eigenpairs(NamedTuple):
 class linalg_eig(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
-
-class linalg_svd(NamedTuple):
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
-
-class linalg_lu_factor(NamedTuple):
-    LU: Tensor
-    pivots: Tensor
 
 class geqrf(NamedTuple):
     a: Tensor
