@@ -35,18 +35,6 @@ class linalg_qr(NamedTuple):
     Q: Tensor
     R: Tensor
 
-class linalg_eigh(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-class eigenpairs(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-class linalg_eig(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
 class linalg_svd(NamedTuple):
     U: Tensor
     S: Tensor
@@ -67,6 +55,18 @@ class min_dim(NamedTuple):
 class linalg_lu_factor(NamedTuple):
     LU: Tensor
     pivots: Tensor
+
+class linalg_eigh(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class eigenpairs(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+class linalg_eig(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
 
 class geqrf(NamedTuple):
     a: Tensor

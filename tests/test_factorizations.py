@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.ops.matrices.decompositions import eigenpairs
+from adjoint.ops.matrices.spectra import eigenpairs
 
 torch = pytest.importorskip("torch")
 both = pytest.mark.parametrize("library", [adjoint, torch], ids=["adjoint", "torch"])

@@ -149,7 +149,7 @@ class RowKernels(Namespace):
         for place in np.ndindex(info.shape):
             matrix = turned[place].T
             _, pivots[place], info[place] = factor(matrix, lower=1, lwork=room, overwrite_a=1)
-        return self.triu(turned).swapaxes(-2, -1), pivots, info
+        return self.tril(np.ascontiguousarray(turned.swapaxes(-2, -1))), pivots, info
 
     def ldl_solution(self, packed: Any, pivots: Any, side: Any, hermitian: bool) -> Any:
         solve = _symmetric_function("sytrs", "hetrs", packed, hermitian)

@@ -12,7 +12,8 @@ from adjoint.dtypes import bool_
 from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.arranging.shape import cat as cat_tensors, stack as stack_tensors
 from adjoint.ops.elementwise.comparison import isclose
-from adjoint.ops.matrices.decompositions import linalg_cholesky_ex, linalg_eigvalsh
+from adjoint.ops.matrices.decompositions import linalg_cholesky_ex
+from adjoint.ops.matrices.spectra import linalg_eigvalsh
 
 __all__ = [
     "Constraint",

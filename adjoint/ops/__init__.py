@@ -41,6 +41,7 @@ from adjoint.ops.matrices import (
     lu,
     matmul,
     matrix_norms,
+    spectra,
 )
 from adjoint.ops.neural import (
     adaptive_pooling,
@@ -112,6 +113,7 @@ TABLES = (
     sorting,
     linalg,
     decompositions,
+    spectra,
     lu,
     ldl,
     factorizations,

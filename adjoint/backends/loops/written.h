@@ -17,6 +17,7 @@ typedef struct {
 #define OF_TWO(T) T, T, T
 #define AT_PLACES(T) T, NPY_INT64, T
 #define INTO_PLACES(T) NPY_INT64, T, T
+#define OF_ROWS_AT(T) T, NPY_INT64, T, T
 #define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
 #define OF_PATHS(T) T, T, NPY_INT64, T
 #define OF_CLASSES(T) T, NPY_INT64, T, T, T
@@ -66,7 +67,7 @@ static Written written[] = {
      TYPES2(SEVEN)},
     {"standard_parts_back", "(c,n),(c,n),(c),(),(),(),(),()->(c,n),(c),(c)", 8, 3, 2,
      OF_BOTH(standard_parts_back), {NULL}, TYPES2(ELEVEN)},
-    {"matched", "(m,n),(k),(n)->(k)", 3, 1, 2, OF_BOTH(matched), {NULL}, TYPES2(INTO_PLACES)},
+    {"matched", "(m,n),(k),(n)->(k)", 3, 1, 2, OF_BOTH(matched), {NULL}, TYPES2(OF_ROWS_AT)},
     {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"shifted_up", "(n),()->(n)", 2, 1, 1, {shifted_up}, {NULL}, {OF_TWO(NPY_INT64)}},
     {"shifted_down", "(n),()->(n)", 2, 1, 1, {shifted_down}, {NULL}, {OF_TWO(NPY_INT64)}},

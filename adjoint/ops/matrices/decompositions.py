@@ -1,16 +1,14 @@
-"""Factorizations: Cholesky, QR, eigenvalues, singular values; all batched."""
+"""Factorizations: Cholesky, QR, singular values; all batched."""
 
 from typing import Any, NamedTuple
 
-from adjoint.call.context import is_grad_enabled
 from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import constant_pad_nd, tril, triu
-from adjoint.ops.arranging.shape import cat, expand, flip, narrow, squeeze, unsqueeze
+from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
 from adjoint.ops.arranging.strided import diag_embed, diagonal
 from adjoint.ops.elementwise.complex_numbers import real
-from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.linalg import (
     LinAlgError,
@@ -20,24 +18,22 @@ from adjoint.ops.matrices.linalg import (
     identity_like,
     linalg_solve_triangular,
     matrices_each,
-    solve_matrix,
 )
-from adjoint.ops.matrices.matmul import mH, mT
+from adjoint.ops.matrices.matmul import mH
 from adjoint.ops.op import composite, general
-from adjoint.ops.reducing.reduction import sum
-from adjoint.tensors.core import TensorCore
 
 
-def _main_diagonal(value: Any) -> Any:
+def main_diagonal(value: Any) -> Any:
+    """The diagonals of matrices."""
     return diagonal(value, 0, -2, -1)
 
 
-def _real_part(value: Any) -> Any:
+def real_part(value: Any) -> Any:
     """The real part in the data type of value."""
     return (value + conj(value)) / 2 if holds_complex(value) else value
 
 
-def _quotient(value: Any, divisor: Any) -> Any:
+def quotient(value: Any, divisor: Any) -> Any:
     """value / divisor, and 0 where the divisor is 0.
 
     There two eigenvalues or singular values agree: what does not depend on the choice of their
@@ -47,7 +43,7 @@ def _quotient(value: Any, divisor: Any) -> Any:
     return choose(zero, 0, value / choose(zero, 1, divisor))
 
 
-def _differences(values: Any) -> Any:
+def differences(values: Any) -> Any:
     """The matrix of values[j] - values[i]."""
     return unsqueeze(values, -2) - unsqueeze(values, -1)
 
@@ -60,7 +56,7 @@ def _cholesky_rule(grad: Value, L: Any) -> Value:
     adjoint = mH(L)
     product = adjoint @ grad
     strict = tril(product, -1)
-    inner = (strict + mH(strict) + diag_embed(_main_diagonal(product))) / 2
+    inner = (strict + mH(strict) + diag_embed(main_diagonal(product))) / 2
     inner = linalg_solve_triangular(adjoint, inner, upper=True)
     return linalg_solve_triangular(L, inner, upper=False, left=False)
 
@@ -69,7 +65,7 @@ def _cholesky_tangent(A_tangent: Value, L: Any) -> Value:
     moved = (A_tangent + mH(A_tangent)) / 2
     inner = linalg_solve_triangular(L, moved, upper=False)
     inner = linalg_solve_triangular(mH(L), inner, upper=True, left=False)
-    return L @ (tril(inner, -1) + diag_embed(_main_diagonal(inner)) / 2)
+    return L @ (tril(inner, -1) + diag_embed(main_diagonal(inner)) / 2)
 
 
 @general(
@@ -162,7 +158,7 @@ def _square_qr_rule(grad_q: Any, grad_r: Any, Q: Any, R: Any) -> Any:
     """For R square: the upper half of M = gR R^H - Q^H gQ, made Hermitian."""
     product = grad_r @ mH(R) - mH(Q) @ grad_q
     strict = triu(product, 1)
-    hermitian = strict + mH(strict) + diag_embed(_real_part(_main_diagonal(product)))
+    hermitian = strict + mH(strict) + diag_embed(real_part(main_diagonal(product)))
     return linalg_solve_triangular(mH(R), grad_q + Q @ hermitian, upper=False, left=False)
 
 
@@ -197,7 +193,7 @@ def _square_qr_tangent(A_tangent: Any, Q: Any, R: Any) -> tuple[Any, Any]:
     """
     over = linalg_solve_triangular(R, A_tangent, upper=True, left=False)
     product = mH(Q) @ over
-    half = triu(product + mH(product), 1) + diag_embed(_real_part(_main_diagonal(product)))
+    half = triu(product + mH(product), 1) + diag_embed(real_part(main_diagonal(product)))
     return over - Q @ half, half @ R
 
 
@@ -278,208 +274,6 @@ def orgqr(input: Value, input2: Value) -> Value:
     return linalg_householder_product(input, input2)
 
 
-# ---- eigenvalues ----
-
-
-def _eigh_tangent(A_tangent: Value, values: Any, vectors: Any) -> tuple[Any, Any]:
-    """With C = V^H dA V: its diagonal, and V (C over the differences of eigenvalues)."""
-    inner = mH(vectors) @ ((A_tangent + mH(A_tangent)) / 2) @ vectors
-    moved = _main_diagonal(inner)
-    return real(moved), vectors @ _quotient(inner, _differences(values))
-
-
-def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -> Any:
-    inner = _quotient(mH(vectors) @ grad_vectors, _differences(values))
-    inner = (inner + mH(inner)) / 2 + diag_embed(grad_values)
-    return vectors @ inner @ mH(vectors)
-
-
-@general(
-    A=lambda grad0, grad1, result0, result1: _eigh_rule(grad0, grad1, result0, result1),
-    returns="eigenvalues eigenvectors",
-    home="linalg",
-    numpy=True,
-    autocast="float32",
-    batching=MATRICES,
-    jvp=lambda A_tangent, result0, result1: _eigh_tangent(A_tangent, result0, result1),
-)
-def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
-    """Eigenvalues in ascending order and eigenvectors of Hermitian matrices."""
-    check_matrices(A)
-    _check_triangle(UPLO)
-    reason = "the algorithm did not converge"
-    values, vectors = attempt("linalg_eigh", reason, xp.linalg.eigh, A, UPLO.upper())
-    return values, vectors
-
-
-def _eigenpairs_rule(
-    grad0: Value,
-    grad1: Value,
-    A: Value,
-    result0: Value,
-    result1: Value,
-    hidden: Any,
-    count: int,
-    largest: bool,
-) -> Value:
-    """As of eigh, of which all other columns would be zero."""
-    if hidden is None or isinstance(grad0, TensorCore):
-        values, vectors = linalg_eigh(A)
-        chosen = _extreme(values, count, largest)  # as they are there, to the last bit
-        moved = _within(grad1, chosen, values, vectors)
-    elif hidden:
-        moved = _within(grad1, result0, *hidden)
-    else:
-        moved = _beyond(grad1, A, result0, result1)
-    whole = (moved + result1 * unsqueeze(grad0, -2)) @ mH(result1)
-    return (whole + mH(whole)) / 2
-
-
-def _within(grad: Any, chosen: Any, values: Any, vectors: Any) -> Any:
-    """The gradient of some vectors, its parts along all of `vectors` over what lies between."""
-    gaps = unsqueeze(chosen, -2) - unsqueeze(values, -1)
-    return vectors @ _quotient(mH(vectors) @ grad, gaps)
-
-
-def _beyond(grad: Any, A: Any, chosen: Any, vectors: Any) -> Any:
-    """The same where only some vectors are known: from equations, for what is not along those."""
-    along = mH(vectors) @ grad
-    rest = mT(grad - vectors @ along)
-    # Moved far away, the known eigenvalues don't make the equations singular.
-    far = 2 * sqrt(sum(real(A * conj(A)), (-2, -1), True))
-    moved = unsqueeze(A + far * (vectors @ mH(vectors)), -3)
-    shift = unsqueeze(unsqueeze(chosen, -1), -1) * identity_like(moved)
-    found = squeeze(solve_matrix(shift - moved, unsqueeze(rest, -1)), -1)
-    return mT(found) + _within(grad, chosen, chosen, vectors)
-
-
-def _eigenpairs_tangent(
-    A: Value, A_tangent: Value, result1: Value, count: int, largest: bool
-) -> tuple[Any, Any]:
-    """As of eigh, for the vectors that were found: those of another way may have other signs."""
-    values, vectors = linalg_eigh(A)
-    chosen = _extreme(values, count, largest)
-    moved = (A_tangent + mH(A_tangent)) / 2 @ result1
-    return (
-        real(_main_diagonal(mH(result1) @ moved)),
-        _within(moved, chosen, values, vectors),
-    )
-
-
-def _extreme(values: Any, count: int, largest: bool) -> Any:
-    """The first of ascending eigenvalues, or the last in descending order."""
-    if largest:
-        return flip(narrow(values, -1, values.shape[-1] - count, count), -1)
-    return narrow(values, -1, 0, count)
-
-
-@general(
-    A=_eigenpairs_rule,
-    hides=True,
-    returns="eigenvalues eigenvectors",
-    home=None,
-    autocast="float32",
-    batching=MATRICES,
-    jvp=_eigenpairs_tangent,
-)
-def eigenpairs(xp: Any, A: Array, count: int, largest: bool) -> Any:
-    """Some eigenvalues of Hermitian matrices, the least or the greatest, with their vectors."""
-    check_matrices(A)
-    found = xp.few_eigenpairs(A, count, largest)
-    if found is not None:
-        return found, ()
-    reason = "the algorithm did not converge"
-    values, vectors = attempt("eigenpairs", reason, xp.linalg.eigh, A)
-    part = slice(-1, -count - 1, -1) if largest else slice(count)
-    return (values[..., part], vectors[..., part]), (values, vectors)
-
-
-def _check_triangle(UPLO: str) -> None:
-    if UPLO not in ("L", "U", "l", "u"):
-        raise RuntimeError(f"UPLO must be 'L' or 'U', got {UPLO!r}")
-
-
-@general(home=None, autocast="float32", batching=MATRICES)
-def hermitian_eigenvalues(xp: Any, A: Array, UPLO: str = "L") -> Array:
-    """Eigenvalues of Hermitian matrices, without the vectors."""
-    check_matrices(A)
-    _check_triangle(UPLO)
-    reason = "the algorithm did not converge"
-    return attempt("linalg_eigvalsh", reason, xp.linalg.eigvalsh, A, UPLO.upper())
-
-
-def _may_need_vectors(A: Any) -> bool:
-    """Whether a derivative may ask for vectors, which then are computed with the values."""
-    return A.special or (A.requires_grad and is_grad_enabled())
-
-
-@composite(home="linalg", numpy=True)
-def linalg_eigvalsh(A: Value, UPLO: str = "L") -> Value:
-    """Eigenvalues of Hermitian matrices in ascending order."""
-    return linalg_eigh(A, UPLO)[0] if _may_need_vectors(A) else hermitian_eigenvalues(A, UPLO)
-
-
-def _complex_dtype(A: Any) -> str:
-    """The complex data type of the same precision."""
-    return "complex64" if A.dtype.itemsize == (8 if A.dtype.kind == "c" else 4) else "complex128"
-
-
-def _eig_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -> Any:
-    """For eigenvectors of norm 1."""
-    adjoint = mH(vectors)
-    product = adjoint @ grad_vectors
-    along = _real_part(_main_diagonal(product))
-    inner = product - (adjoint @ vectors) * unsqueeze(along, -2)
-    inner = _quotient(inner, conj(_differences(values))) + diag_embed(grad_values)
-    return solve_matrix(adjoint, inner @ adjoint)
-
-
-def _eig_tangent(A_tangent: Any, values: Any, vectors: Any) -> tuple[Any, Any]:
-    """With C = V^-1 dA V: its diagonal, and V (C over the differences of eigenvalues).
-
-    From that the part along each vector is taken, so that the norms stay 1.
-    """
-    inner = _in_basis(A_tangent, vectors)
-    moved = vectors @ _quotient(inner, _differences(values))
-    along = _real_part(_main_diagonal(mH(vectors) @ moved))
-    return _main_diagonal(inner), moved - vectors * unsqueeze(along, -2)
-
-
-def _in_basis(matrix: Any, vectors: Any) -> Any:
-    """V^-1 @ matrix @ V."""
-    return solve_matrix(vectors, matrix.to(vectors.dtype) @ vectors)
-
-
-@general(
-    A=lambda grad0, grad1, result0, result1: _eig_rule(grad0, grad1, result0, result1),
-    jvp=lambda A_tangent, result0, result1: _eig_tangent(A_tangent, result0, result1),
-    returns="eigenvalues eigenvectors",
-    home="linalg",
-    autocast="float32",
-    batching=MATRICES,
-)
-def linalg_eig(xp: Any, A: Array) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors of square matrices, complex even for real ones."""
-    check_matrices(A)
-    reason = "the matrix is not finite, or the algorithm did not converge"
-    values, vectors = attempt("linalg_eig", reason, xp.linalg.eig, A)
-    return values.astype(_complex_dtype(A)), vectors.astype(_complex_dtype(A))
-
-
-@general(home=None, autocast="float32", batching=MATRICES)
-def eigenvalues(xp: Any, A: Array) -> Array:
-    """Eigenvalues of square matrices, without the vectors."""
-    check_matrices(A)
-    reason = "the matrix is not finite, or the algorithm did not converge"
-    return attempt("linalg_eigvals", reason, xp.eigenvalues, A).astype(_complex_dtype(A))
-
-
-@composite(home="linalg")
-def linalg_eigvals(A: Value) -> Value:
-    """Eigenvalues of square matrices, complex even for real ones."""
-    return linalg_eig(A)[0] if _may_need_vectors(A) else eigenvalues(A)
-
-
 # ---- singular values ----
 
 
@@ -496,18 +290,18 @@ def _svd_rule(grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any) -
     V = mH(Vh)
     skew_u, skew_v = mH(U) @ grad_u, Vh @ grad_v
     skew_u, skew_v = skew_u - mH(skew_u), skew_v - mH(skew_v)
-    gaps = _differences(S * S)
+    gaps = differences(S * S)
     across, down = unsqueeze(S, -2), unsqueeze(S, -1)
     on_diagonal = grad_s
     if holds_complex(U):
-        on_diagonal = grad_s + _quotient(_main_diagonal(skew_u), 2 * S)
-    inner = _quotient(skew_u, gaps) * across + down * _quotient(skew_v, gaps)
+        on_diagonal = grad_s + quotient(main_diagonal(skew_u), 2 * S)
+    inner = quotient(skew_u, gaps) * across + down * quotient(skew_v, gaps)
     inner = inner + diag_embed(on_diagonal)
     result = U @ inner @ Vh
     if rows > rank:
-        result = result + _quotient(_outside(grad_u, U), across) @ Vh
+        result = result + quotient(_outside(grad_u, U), across) @ Vh
     if columns > rank:
-        result = result + U @ mH(_quotient(_outside(grad_v, V), across))
+        result = result + U @ mH(quotient(_outside(grad_v, V), across))
     return result
 
 
@@ -521,18 +315,18 @@ def _svd_tangent(A_tangent: Any, U: Any, S: Any, Vh: Any) -> tuple[Any, Any, Any
     V, free_v = mH(narrow(Vh, -2, 0, rank)), Vh.shape[-2] - rank
     right, left = A_tangent @ V, mH(A_tangent) @ U
     product = mH(U) @ right
-    gaps = _differences(S * S)
+    gaps = differences(S * S)
     across, down = unsqueeze(S, -2), unsqueeze(S, -1)
-    turn_u, turn_v = _quotient(product * across, gaps), _quotient(down * product, gaps)
+    turn_u, turn_v = quotient(product * across, gaps), quotient(down * product, gaps)
     turn_u, turn_v = turn_u - mH(turn_u), turn_v - mH(turn_v)
-    main = _main_diagonal(product)
+    main = main_diagonal(product)
     if holds_complex(U):
-        turn_u = turn_u + diag_embed(_quotient(main - conj(main), 2 * S))
+        turn_u = turn_u + diag_embed(quotient(main - conj(main), 2 * S))
     moved_u, moved_v = U @ turn_u, V @ turn_v
     if rows > rank:
-        moved_u = moved_u + _quotient(_outside(right, U), across)
+        moved_u = moved_u + quotient(_outside(right, U), across)
     if columns > rank:
-        moved_v = moved_v + _quotient(_outside(left, V), across)
+        moved_v = moved_v + quotient(_outside(left, V), across)
     U_tangent = constant_pad_nd(moved_u, (0, free_u))
     return U_tangent, real(main), mH(constant_pad_nd(moved_v, (0, free_v)))
 
@@ -561,7 +355,7 @@ def linalg_svd(
 
 def _svdvals_tangent(A: Value, A_tangent: Value) -> Value:
     U, _, Vh = linalg_svd(A, False)
-    return real(_main_diagonal(mH(U) @ A_tangent @ mH(Vh)))
+    return real(main_diagonal(mH(U) @ A_tangent @ mH(Vh)))
 
 
 def _svdvals_rule(grad: Value, A: Value) -> Value:

@@ -7,7 +7,6 @@ from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, transpose
 from adjoint.ops.matrices.decompositions import (
-    eigenpairs,
     linalg_cholesky,
     linalg_qr,
     linalg_svd,
@@ -20,6 +19,7 @@ from adjoint.ops.matrices.linalg import (
 )
 from adjoint.ops.matrices.lu import linalg_lu_factor, linalg_lu_solve
 from adjoint.ops.matrices.matmul import matmul, mH
+from adjoint.ops.matrices.spectra import eigenpairs
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import mean
 from adjoint.ops.shared_rules import refused_derivative

@@ -11,6 +11,7 @@ from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import (
     basic_index,
     cat,
+    expand,
     narrow,
     permute,
     reshape,
@@ -389,8 +390,18 @@ def _solve_with_info_rule(
     return _to_matrix(back, result0, left) if needs[0] else None, back
 
 
+def _solve_with_info_each(A: Any, A_batched: bool, B: Any, B_batched: bool, left: bool) -> Any:
+    """The batch is given to A where it has none: what says which are singular needs it."""
+    whole = A if A_batched else expand(unsqueeze(A, 0), (B.shape[0], *A.shape))
+    side = B if B_batched else unsqueeze(B, 0)
+    rank = max(whole.ndim, side.ndim) - 1
+    X, info = solve_with_info(of_rank(whole, True, rank), of_rank(side, True, rank), left)
+    return X, reshape(info, whole.shape[:-2])
+
+
 @general(
     joint=("A B", _solve_with_info_rule),
+    vmap=_solve_with_info_each,
     returns="result info",
     node_name="LinalgSolveExBackward0",
     home=None,
