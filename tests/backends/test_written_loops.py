@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.loops import compiled, written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.numpy import numpy_backend
-from adjoint.ops.op import TABLE, ufunc_of
+from adjoint.ops.op import TABLE
 
 pytestmark = pytest.mark.skipif(written("running_sum") is None, reason="the package is pure")
 
