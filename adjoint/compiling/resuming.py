@@ -5,6 +5,7 @@ from typing import Any
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.function import Function, once_differentiable
 from adjoint.backends import xla
+from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import OnHost
 from adjoint.compiling.outcomes import Outcome
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -34,12 +35,15 @@ def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
     specs = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
     tracing.host_calls.append(OnHost())  # what follows comes in its turn
     starts = xla.call_on_host(xla.REST, outcome.arrays, specs)
-    found = grad(
-        tensors,
-        [record.tensor for record in records],
-        [Tensor(start, AS_IS) for start in starts],
-        allow_unused=True,
-    )
+    grads = [Tensor(start, AS_IS) for start in starts]
+    try:
+        found = grad(tensors, [record.tensor for record in records], grads, allow_unused=True)
+    except CompileError:
+        raise
+    except RuntimeError as error:  # which eager code would raise later, if it were asked at all
+        raise CompileError(
+            f"a result needs a gradient that could not be found later; detach() it ({error})"
+        ) from error
     arrays = [each.array for each in found if each is not None]
     numbers = iter(range(len(arrays)))
     order = [-1 if each is None else next(numbers) for each in found]

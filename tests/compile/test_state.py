@@ -234,6 +234,24 @@ def test_results_that_need_a_gradient_have_one():
     assert compiled.compiled.count == 1
 
 
+def test_a_result_whose_history_was_changed_in_place_says_so():
+    weight = adjoint.ones(2, requires_grad=True)
+
+    def step(detached):
+        loss = (weight**2).sum()
+        (slope,) = adjoint.autograd.grad(loss, weight, retain_graph=True)
+        with adjoint.no_grad():
+            weight.sub_(slope * 0.25)
+        return loss.detach() if detached else loss
+
+    compiled = adjoint.compile(step, warm_up=0)
+    with pytest.raises(CompileError, match=r"detach\(\) it"):
+        compiled(False)
+    assert weight.tolist() == [1.0, 1.0]
+    assert compiled(True).item() == 2.0
+    assert weight.tolist() == [0.5, 0.5]
+
+
 def test_a_module_compiles_itself_in_place():
     layer = nn.Linear(3, 2)
     x = adjoint.randn(4, 3)

@@ -249,6 +249,15 @@ def test_losses():
     assert_alike(make)
 
 
+def test_likeliest_classes_are_found_in_all_clusters():
+    adjoint.manual_seed(0)
+    adaptive, x = nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 6], 2.0), 9 * adjoint.randn(40, 8)
+    found = adaptive.predict(x).tolist()
+    assert min(found) < 3
+    assert max(found) > 5
+    assert adjoint.compile(adaptive.predict, warm_up=0)(x).tolist() == found
+
+
 # ---- optimizers ----
 
 OPTIMIZERS = {

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from adjoint.call.context import current
 from adjoint.nn import functional
 from adjoint.nn.containers import ModuleList, Sequential
 from adjoint.nn.layers.linear import Linear
@@ -20,12 +21,17 @@ class _ASMoutput(NamedTuple):
     loss: Any
 
 
+def _is_traced(tensor: Any) -> bool:
+    """Whether a tensor gets its values when a compiled program runs."""
+    return current().tracing is not None and not has_values(tensor)
+
+
 class AdaptiveLogSoftmaxWithLoss(Module):
     """Log probabilities of classes sorted by frequency, the rare ones in clusters.
 
     The head tells the frequent classes, below the first of `cutoffs`, and the clusters apart; the
     tail has a smaller map for each cluster, which is computed only for the samples that need it, or
-    for all where no values can be read, as in compiled code.
+    for all in compiled code, where no values can be read.
     """
 
     def __init__(
@@ -74,10 +80,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self._check(input_, target_)
         single = target_.ndim == 0
         input, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if single else (input_, target_)
-        if has_values(target):
-            inner, column = self._picked(input, target)
-        else:
-            inner, column = self._masked(input, target)
+        pick = self._masked if _is_traced(target) else self._picked
+        inner, column = pick(input, target)
         outer = functional.log_softmax(self.head(input), dim=1)
         output = inner + outer.gather(1, column.unsqueeze(1)).squeeze(1)
         loss = (-output).mean()
@@ -118,7 +122,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 "AdaptiveLogSoftmaxWithLoss: input and target should have the same size in the "
                 f"batch dimension, got {input.shape[0]} and {target.shape[0]}"
             )
-        if has_values(target) and ((target < 0) | (target >= self.n_classes)).any():
+        if not _is_traced(target) and ((target < 0) | (target >= self.n_classes)).any():
             raise RuntimeError(
                 "AdaptiveLogSoftmaxWithLoss: target values should be in "
                 f"[0, {self.n_classes - 1}], but values in range [{target.min().item()}, "
@@ -147,7 +151,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head_output = self.head(input)
         output = head_output.argmax(dim=1)
         rare = output >= self.shortlist_size
-        if not has_values(rare):
+        if _is_traced(rare):
             return where(rare, self._get_full_log_prob(input, head_output).argmax(dim=1), output)
         if rare.any():
             output[rare] = self._get_full_log_prob(input[rare], head_output[rare]).argmax(dim=1)
