@@ -24,6 +24,7 @@ WRITTEN = (
     "along",
     "norms",
     "planes",
+    "classes",
     "triangles",
     "degrees",
     "sums_of_powers",

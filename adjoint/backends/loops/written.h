@@ -19,6 +19,7 @@ typedef struct {
 #define INTO_PLACES(T) T, NPY_INT64, T, T
 #define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
 #define OF_PATHS(T) T, T, NPY_INT64, T
+#define OF_CLASSES(T) T, NPY_INT64, T, T, T
 #define SEVEN(T) T, T, T, T, T, T, T
 #define ELEVEN(T) SEVEN(T), T, T, T, T
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
@@ -62,6 +63,8 @@ static Written written[] = {
     {"standard_parts_back", "(c,n),(c,n),(c),(),(),(),(),()->(c,n),(c),(c)", 8, 3, 2,
      OF_BOTH(standard_parts_back), {NULL}, TYPES2(ELEVEN)},
     {"matched", "(m,n),(k),(n)->(k)", 3, 1, 2, OF_BOTH(matched), {NULL}, TYPES2(INTO_PLACES)},
+    {"class_losses", "(n),(),()->(),(n)", 3, 2, 2, OF_BOTH(class_losses), {NULL},
+     TYPES2(OF_CLASSES)},
     {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
     DEGREE(chebyshev_t),
