@@ -280,6 +280,23 @@ def test_planes(given: Any, special: bool) -> None:
 
 
 @needs_vectors
+def test_planes_of_many_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planes, "PIECE", 2000)
+    monkeypatch.setattr(planes, "SUMS", 500)
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(23, 3, 9, 33)).astype(np.float32)
+    grad = rng.normal(size=(23, 5, 9, 33)).astype(np.float32)
+    layout = Layout((3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1), 1)
+    found = PLAIN.convolve_filters(images, grad, layout)
+    expected = Convolutions.convolve_filters(PLAIN, images, grad, layout)
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
+    images[3, 1, 0, 0], images[17, 1, 0, 0] = np.inf, -np.inf  # without a warning of NumPy's
+    grad[[3, 17]] = 1
+    found = PLAIN.convolve_filters(images, grad, layout)
+    assert np.isnan(found[:, 1, 1, 1]).all() and np.isfinite(found[:, [0, 2]]).all()
+
+
+@needs_vectors
 def test_planes_are_taken_where_they_fit() -> None:
     images, weight = np.ones((1, 2, 8, 30), np.float32), np.ones((3, 2, 3, 3), np.float32)
     layout = Layout((3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1), 1)
