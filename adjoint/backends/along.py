@@ -188,7 +188,7 @@ class AlongKernels(Namespace):
         loop = _loop("matched", table, rows) if numbers.dtype == np.int64 else None
         if loop is None or not self.all_below(numbers, len(table)):
             return super().matched_rows(table, numbers, rows)
-        return loop(table, numbers, rows)
+        return loop(np.ascontiguousarray(table), numbers, np.ascontiguousarray(rows))
 
     def solved_triangle(self, matrix: Any, side: Any, upper: bool, unit: bool) -> Any:
         loop = _loop("unit_triangle" if unit else "triangle", matrix, side)

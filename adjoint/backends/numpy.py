@@ -291,8 +291,10 @@ class NumpyNamespace(
             if found is not None:
                 return found
         if not is_apart(layout, images.shape[1], grad.shape[1]):
-            return super().convolve_filters(images, grad, layout)
-        found = FlatImages(images, layout, space).filters(grad)
+            with quiet():
+                return super().convolve_filters(images, grad, layout)
+        with quiet():
+            found = FlatImages(images, layout, space).filters(grad)
         return found.reshape(-1, 1, *layout.kernel)
 
     def convolve_back(self, grad: Any, weight: Any, sizes: Any, layout: Layout) -> Any:

@@ -11,11 +11,14 @@ import numpy as np
 
 from adjoint.backends.apart import offsets_of
 from adjoint.backends.convolution import Layout, places_inside, wide_sizes
+from adjoint.backends.error_state import quiet
 from adjoint.backends.loops import written
 from adjoint.backends.threads import shared
 
 PIECE = 1 << 16  # elements of images at a time
 VECTOR = 16  # elements of the longest vector
+SUMS = 1 << 21  # elements of sums over pieces that wait to be added
+FEWEST = 4  # pieces whose sums wait in any case
 BANK = 8  # filters that lie side by side
 
 
@@ -132,16 +135,21 @@ class Planes:
         pieces = self.pieces()
         each = grad.shape[1] // self.groups
         rows = 1 if each == 1 else -(-each // 4) * 4
-        parts = np.empty((len(pieces), self.groups, rows, len(self.offsets)), np.float32)
+        shape = (self.groups, rows, len(self.offsets))
+        turn = min(len(pieces), max(FEWEST, SUMS // math.prod(shape)))
+        parts, total = np.empty((turn, *shape), np.float32), np.zeros(shape, np.float32)
         loop = written("planes_back")
 
         def compute(place: int) -> None:
             images = self.padded(pieces[place]).swapaxes(0, 1)
             grads = self.laid_out(grad[pieces[place]]).swapaxes(0, 1)
-            loop(images, self.starts, self.offsets, grads, out=parts[place])
+            loop(images, self.starts, self.offsets, grads, out=parts[place % turn])
 
-        shared(compute, [*range(len(pieces))], grad.size)
-        total = parts[0] if len(parts) == 1 else np.add.reduce(parts, axis=0)
+        for start in range(0, len(pieces), turn):
+            stop = min(start + turn, len(pieces))
+            shared(compute, [*range(start, stop)], grad.size)
+            with quiet():
+                total += np.add.reduce(parts[: stop - start], axis=0)
         # A window's neighbour in the next row is multiplied by zero: harmless, if it is finite.
         if not np.isfinite(total).all():
             return None

@@ -166,7 +166,7 @@ def shared(function: Callable[[Any], object], parts: list[Any], size: int) -> No
 
 def row_parts(count: int, width: int) -> list[slice]:
     """Rows of `width` elements in parts that don't depend on how many threads there are."""
-    step = max(1, PART // max(1, width))
+    step = max(1, PART // max(1, width)) if count * width >= 2 * PART else max(1, count)
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 

@@ -296,10 +296,6 @@ def test_halves() -> None:
     with np.errstate(all="ignore"):
         for given in (wide, wide[::3], wide[::-1], wide[:5]):
             np.testing.assert_array_equal(loop("narrowed")(given), given.astype(np.float16))
-        for name in ("add", "subtract", "multiply", "divide"):
-            for x, y in ((bits, bits[::-1]), (bits[:9], bits[9:18]), (bits[::5], bits[7])):
-                expected = getattr(np, name)(x, y)
-                np.testing.assert_array_equal(loop(f"{name}_halves")(x, y), expected)
 
 
 # ---- planes, parts and matched rows ----
@@ -347,6 +343,23 @@ def test_planes(given: Any, special: bool) -> None:
             for found, wanted in zip(products(*given_ones, layout, plain=False), expected):
                 assert found.dtype == wanted.dtype and found.shape == wanted.shape
                 np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=2e-4)
+
+
+@needs_vectors
+def test_planes_of_many_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planes, "PIECE", 2000)
+    monkeypatch.setattr(planes, "SUMS", 500)
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(23, 3, 9, 33)).astype(np.float32)
+    grad = rng.normal(size=(23, 5, 9, 33)).astype(np.float32)
+    layout = Layout((3, 3), (1, 1), ((1, 1), (1, 1)), (1, 1), 1)
+    found = PLAIN.convolve_filters(images, grad, layout)
+    expected = Convolutions.convolve_filters(PLAIN, images, grad, layout)
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4)
+    images[3, 1, 0, 0], images[17, 1, 0, 0] = np.inf, -np.inf  # without a warning of NumPy's
+    grad[[3, 17]] = 1
+    found = PLAIN.convolve_filters(images, grad, layout)
+    assert np.isnan(found[:, 1, 1, 1]).all() and np.isfinite(found[:, [0, 2]]).all()
 
 
 @needs_vectors

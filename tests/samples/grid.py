@@ -38,6 +38,17 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rows, (2, 4)), torch=numbers, differentiate=False)
 
 
+@samples("corner_numbers")
+def _(rng: Generator) -> Iterator[Sample]:
+    def numbers(rows: Any, sizes: Any) -> Any:
+        import torch
+
+        return torch.tensor([[8, 8, 0, 1], [7, 8, 8, 8], [8, 8, 8, 8], [1, 2, 5, 6]])
+
+    rows = [np.array([-1.0, 1.0, 0.0, 0.0]), np.array([0.0, 3.0, 4.0, 1.0])]
+    yield Sample((rows, (2, 4)), torch=numbers, differentiate=False)
+
+
 def _rows(table: Any, numbers: Any) -> Any:
     """The rows of each table that its numbers name."""
     import torch

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from adjoint.backends.threads import spread_rows
+
 # The modules of loops from the best down, by the bits of instructions that they need.
 LEVELS: Final = {"avx512": 3, "avx2": 1, "plain": 0}
 
@@ -37,6 +39,11 @@ def written(name: str) -> Any:
     """A loop that is written by hand, by its name (`written.h`); None where there is none."""
     module = compiled()
     return None if module is None else module.loops.get(name)
+
+
+def by_rows(function: Any) -> Any:
+    """A loop over rows, which don't know of each other: threads share many of them."""
+    return functools.partial(spread_rows, function)
 
 
 # ---- 16-bit floats ----
