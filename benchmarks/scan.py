@@ -46,11 +46,10 @@ WHY: dict[str, str] = {
         geqrf linalg_cond linalg_eig linalg_eigh linalg_eigvals linalg_eigvalsh linalg_ldl_factor
         linalg_ldl_factor_ex linalg_solve linalg_svdvals linalg_tensorsolve pinverse
     """,
-    "drawn by NumPy's generator": "binomial multinomial normal_from poisson successes",
     "SciPy computes it one by one": """
         airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 erfcx igamma igammac log_ndtr ndtri
     """,
-    "PyTorch answers with the tensor itself": "conj_physical positive",
+    "NumPy goes through memory once for each step": "index_reduce_ renorm_ unique_consecutive",
     "a call of few microseconds": """
         abs_ as_strided_ bitwise_not div_ is_complex is_floating_point is_same_size numel rrelu_
         view_dtype
