@@ -5,13 +5,9 @@ They are made by `adjoint.ops.attaching`; docs/notes/kernels.md says where loops
 
 from typing import Any, Final
 
-import numpy as np
-
-from adjoint.backends.loops import compiled, written
+from adjoint.backends.loops import BITS, narrow_form
 from adjoint.call.half_precision import is_half
 from adjoint.tensors.core import F32, F64, NDARRAY
-
-BITS: Final = np.dtype(np.uint16)  # as which bfloat16 reaches a loop
 
 # What an argument must be for a loop of the wheel to take it.
 ARRAY: Final = 0
@@ -36,26 +32,6 @@ def _compared(name: str, one: float, other: float) -> bool:
     if name == "less_equal":
         return one <= other
     return one > other if name == "greater" else one >= other
-
-
-_NARROW: dict[Any, Any] = {}  # by a ufunc the one that does the same for 16-bit floats
-
-
-# What NumPy does to float16 sooner than we: these always, those where it has AVX-512.
-_SHORT: Final = frozenset(("absolute", "conjugate", "positive"))
-_IN_VECTORS: Final = frozenset(("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "sin"))
-
-
-def narrow_form(function: Any, kind: Any) -> Any:
-    """The ufunc for a 16-bit type that does what another does for float32; None if none does."""
-    module = compiled()
-    if function not in _NARROW:
-        _NARROW[function] = None if module is None else module.narrow(function)
-    found = _NARROW[function]
-    if found is None or kind.char != "e":
-        return found
-    quick = function.__name__ in (_SHORT | _IN_VECTORS if module.instructions == 3 else _SHORT)
-    return None if quick or written("widened") is None else found
 
 
 class Loop:
@@ -183,7 +159,7 @@ class Fused:
         order = self.order_for_halves(args)
         if order is None or (wide and (wide > 1 or len(order[1]) != 2)):
             return None
-        function = narrow_form(order[0], kind)
+        function = narrow_form(order[0], kind.char)
         if function is None:
             return None
         given = [args[i] for i in order[1]]

@@ -5,6 +5,7 @@ import marshal
 from functools import partial
 from typing import Any
 
+from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.loops import compiled
 from adjoint.call.dispatch import run_forward
 from adjoint.call.fused import (
@@ -22,7 +23,7 @@ from adjoint.call.fused import (
     RowLoop,
     Rows,
 )
-from adjoint.ops.op import TABLE, Op, take_loop, ufunc_of
+from adjoint.ops.op import TABLE, Op, take_loop
 from adjoint.ops.pushing import FORWARD, JOINT, PUSH, pushing
 from adjoint.tensors.upper import upper
 

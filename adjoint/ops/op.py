@@ -9,11 +9,10 @@ from collections.abc import Callable
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 import adjoint.call.dispatch as dispatch
 from adjoint._base import mypyc_attr
 from adjoint.autograd.node import ALIGNED, EDGEWISE
+from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
@@ -369,12 +368,6 @@ def _direct(op: Op) -> Any:
     if answer is not probe or len(probe.calls) != 1 or probe.calls[0][1] != tuple(tokens):
         return None
     return getattr(numpy_backend.xp, probe.calls[0][0], None)
-
-
-def ufunc_of(function: Any) -> Any:
-    """The ufunc of NumPy's that a function is, or calls without warnings; None if it is none."""
-    inner = getattr(function, "__wrapped__", function)
-    return inner if isinstance(inner, np.ufunc) else None
 
 
 def _read_signature(op: Op) -> None:

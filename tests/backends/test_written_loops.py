@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.loops import compiled, written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.numpy import numpy_backend
-from adjoint.ops.op import TABLE, ufunc_of
+from adjoint.ops.op import TABLE
 
 pytestmark = pytest.mark.skipif(written("running_sum") is None, reason="the package is pure")
 
@@ -313,3 +314,37 @@ def test_narrow_forms_that_are_none() -> None:
     assert compiled().narrow(np.vecdot) is None  # of more than elements
     with pytest.raises(TypeError, match="ufunc"):
         compiled().narrow(len)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (5, 31), (4, 32), (2, 333), (33, 10)])
+def test_class_losses(shape: Any, kind: Any) -> None:
+    rng = np.random.default_rng(shape[1])
+    target = rng.integers(0, shape[1], shape[0])
+    for rows in arrays(shape, kind, special=False):
+        mean, slope = PLAIN.mean_class_losses(rows, target, -100)
+        wide = rows.astype(np.float64)
+        powers = np.exp(wide - wide.max(axis=1, keepdims=True))
+        shares = powers / powers.sum(axis=1, keepdims=True)
+        own = (np.arange(shape[0]), target)
+        close(mean, np.asarray(-np.log(shares[own]).mean(), kind), kind)
+        shares[own] -= 1
+        close(slope, (shares / shape[0]).astype(kind), kind)
+
+
+def test_class_losses_without_a_value() -> None:
+    rows = np.zeros((4, 40), np.float32)
+    rows[0, 7], rows[1, 35], rows[2, 3] = np.nan, np.inf, -np.inf
+    mean, slope = PLAIN.mean_class_losses(rows, np.array([1, 2, 3, 4]), -100)
+    assert np.isnan(mean)
+    np.testing.assert_array_equal(np.isnan(slope).any(axis=1), [True, True, False, False])
+    losses, _ = loop("class_losses")(rows, np.array([1, 2, 3, 4]), np.float32(1))
+    np.testing.assert_array_equal(np.isinf(losses), [False, False, True, False])
+
+
+def test_class_losses_that_take_steps() -> None:
+    rows = np.zeros((2, 3), np.float32)
+    assert PLAIN.mean_class_losses(rows, np.array([0, 3]), -100) is None  # a class beyond
+    assert PLAIN.mean_class_losses(rows, np.array([0, 1]), 1) is None  # one that is ignored
+    assert PLAIN.mean_class_losses(rows.astype(np.float16), np.array([0, 1]), -100) is None
+    assert PLAIN.mean_class_losses(rows[:0], np.array([], np.int64), -100) is None

@@ -19,6 +19,7 @@ typedef struct {
 #define INTO_PLACES(T) NPY_INT64, T, T
 #define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
 #define OF_PATHS(T) T, T, NPY_INT64, T
+#define OF_CLASSES(T) T, NPY_INT64, T, T, T
 #define SEVEN(T) T, T, T, T, T, T, T
 #define ELEVEN(T) SEVEN(T), T, T, T, T
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
@@ -59,6 +60,8 @@ static Written written[] = {
      TYPES2(SEVEN)},
     {"standard_back", "(r,n),(r,n),(n),(r),(r),(r),(r),()->(r,n),(n),(n)", 8, 3, 2,
      OF_BOTH(standard_back), {NULL}, TYPES2(ELEVEN)},
+    {"class_losses", "(n),(),()->(),(n)", 3, 2, 2, OF_BOTH(class_losses), {NULL},
+     TYPES2(OF_CLASSES)},
     {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"shifted_up", "(n),()->(n)", 2, 1, 1, {shifted_up}, {NULL}, {OF_TWO(NPY_INT64)}},
     {"shifted_down", "(n),()->(n)", 2, 1, 1, {shifted_down}, {NULL}, {OF_TWO(NPY_INT64)}},
