@@ -21,10 +21,16 @@ SUFFIX = {"float32": "f32", "float64": "f64"}
 
 # The headers of loops that no declaration says, and the table of them.
 WRITTEN = (
-WRITTEN = (
-    "along", "classes", "norms", "triangles", "degrees", "sums_of_powers", "shifts", "halves",
+    "along",
+    "norms",
+    "classes",
+    "triangles",
+    "degrees",
+    "sums_of_powers",
+    "shifts",
+    "halves",
     "written",
-)  # fmt: skip
+)
 # What is quick but for some arguments, and the C function that tells these, by the first and the
 # last of them; a block in which they are takes the long way.
 DIVISIONS = {"floor_divide": "far", "fmod": "far", "remainder": "far", "power_before": "far_power"}
