@@ -42,9 +42,8 @@ WHY: dict[str, str] = {
     "weights of corners are computed step by step": "grid_sample grid_sampler_2d",
     "OpenBLAS's LAPACK beside MKL's": "linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex",
     "SciPy's transforms beside MKL's": "fft_fft fft_hfft fft_irfft",
-    "drawn by NumPy's generator": "binomial multinomial normal_from poisson successes",
     "SciPy computes it one by one": "ndtri",
-    "PyTorch answers with the tensor itself": "conj_physical positive",
+    "NumPy goes through memory once for each step": "index_reduce_ renorm_ unique_consecutive",
     "a call of few microseconds": """
         abs_ as_strided_ bitwise_not div_ is_complex is_floating_point is_same_size numel view_dtype
     """,

@@ -94,11 +94,14 @@ class AlongKernels(Namespace):
         return np.take_along_axis(array, indices, axis)
 
     def combined_along(self, name: str, array: Any, index: Any, values: Any, axis: int) -> Any:
-        if _loop(f"placed_{name}", array, values) is not None:
-            out = np.array(array, order="C")
-            if _combined_by_loop(name, out, index, values, axis):
-                return out
-        return super().combined_along(name, array, index, values, axis)
+        found = _joined_by_loop(name, array, index, values, axis)
+        if found is None:
+            return super().combined_along(name, array, index, values, axis)
+        return found
+
+    def written_along(self, array: Any, index: Any, values: Any, axis: int) -> Any:
+        found = _joined_by_loop("last", array, index, values, axis)
+        return super().written_along(array, index, values, axis) if found is None else found
 
     def combine_along(self, name: str, array: Any, index: Any, values: Any, axis: int) -> None:
         if np.may_share_memory(array, values) or np.may_share_memory(array, index):
@@ -251,6 +254,14 @@ def _is_in_order(table: Any, size: int) -> bool:
     return bool(table.size == size and np.array_equal(table.reshape(-1), np.arange(size)))
 
 
+def _joined_by_loop(name: str, array: Any, index: Any, values: Any, axis: int) -> Any:
+    """A copy of an array with values taken in; None without a loop for it."""
+    if _loop(f"placed_{name}", array, values) is None:
+        return None
+    out = np.array(array, order="C")
+    return out if _combined_by_loop(name, out, index, values, axis) else None
+
+
 def _combined_by_loop(name: str, out: Any, index: Any, values: Any, axis: int) -> bool:
     """Take values into an array that lies in order; False, and nothing is done, without a loop.
 
@@ -259,11 +270,12 @@ def _combined_by_loop(name: str, out: Any, index: Any, values: Any, axis: int) -
     loop = _loop(f"placed_{name}", out, values) if index.dtype == np.int64 else None
     if loop is None:
         return False
-    if axis == 0 and _is_of_rows(index):
+    of_rows = written(f"rows_{name}") if axis == 0 and _is_of_rows(index) else None
+    if of_rows is not None:
         numbers = index[(slice(None), *[0] * (index.ndim - 1))]
         rows, sums = values.reshape(len(values), -1), out.reshape(len(out), -1)
         if rows.shape[1] == sums.shape[1]:
-            written(f"rows_{name}")(numbers, rows, out=sums)
+            of_rows(numbers, rows, out=sums)
             return True
     if out[_corner(index.shape, axis)].shape != out.shape:
         return False

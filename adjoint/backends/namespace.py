@@ -304,6 +304,11 @@ class Namespace(ABC):
         flat = self._combined_at(name, array.reshape(-1), places, values.reshape(-1))
         return flat.reshape(array.shape)
 
+    def written_along(self, array: Array, index: Array, values: Array, axis: int) -> Array:
+        """A copy of array with values at an index along an axis; of several for one the last."""
+        places = self.flat_places(index, array.shape, axis).reshape(-1)
+        return self.updated(array.reshape(-1), places, values.reshape(-1)).reshape(array.shape)
+
     def combine_along(
         self, name: str, array: Array, index: Array, values: Array, axis: int
     ) -> None:

@@ -19,7 +19,7 @@ from adjoint.backends.linear_algebra import LinearAlgebra
 from adjoint.backends.loops import written
 from adjoint.backends.mask_kernels import MaskKernels
 from adjoint.backends.namespace import Memory, ordered_strides
-from adjoint.backends.row_kernels import RowKernels
+from adjoint.backends.row_kernels import RowKernels, shared_ones
 from adjoint.backends.searching import SearchKernels
 from adjoint.backends.special_kernels import SpecialKernels
 from adjoint.backends.threads import LEAST, row_parts, shared
@@ -67,19 +67,12 @@ _CASTS = {
     for pair, loop in ((("e", "f"), written("widened")), (("f", "e"), written("narrowed")))
     if loop is not None
 }
-_HALVES = "eE"  # the letters of float16 and bfloat16
 
 
 @functools.lru_cache(maxsize=64)
 def _zeros(shape: tuple[int, ...], kind: str) -> Any:
     """Zeros to compare with; shared, so never written to."""
     return np.zeros(shape, kind)
-
-
-@functools.lru_cache(maxsize=256)
-def _ones(shape: tuple[int, ...], kind: str) -> Any:
-    """Ones to multiply with; shared, so never written to."""
-    return np.ones(shape, kind)
 
 
 @functools.lru_cache(maxsize=256)
@@ -323,7 +316,7 @@ class NumpyNamespace(
         kind = array.dtype
         if kind.char in "fd":
             if array.ndim == 1 and array.size <= 1024:  # see row_sums
-                return array.dot(_ones(array.shape, kind.char))
+                return array.dot(shared_ones(array.shape, kind.char))
             if array.size >= LEAST and array.flags.c_contiguous:
                 return _total_of_parts(array.reshape(-1))
             return np.add.reduce(array, axis=None)
@@ -458,49 +451,6 @@ class NumpyNamespace(
         if len(array) <= 64:  # see linear
             return other.dot(array.T.copy()).T.copy()
         return array.dot(other.T)
-
-    def row_sums(self, array: Any) -> Any:
-        kind, length = array.dtype.char, array.shape[1]
-        if array.ndim == 2 and 0 < length <= 1024 and kind in ZEROS:
-            # A product with ones is faster than NumPy's sum, and for so many as exact.
-            return array.dot(_ones((length, 1), kind))
-        return np.add.reduce(array, axis=1, keepdims=True)
-
-    def _sums_of_parts(self, rows: Any) -> Any:
-        """row_sums of a large matrix, by parts that threads share."""
-        sums = np.empty((len(rows), 1), rows.dtype)
-
-        def compute(part: slice) -> None:
-            sums[part] = self.row_sums(rows[part])
-
-        shared(compute, row_parts(*rows.shape), rows.size)
-        return sums
-
-    def sums_along(self, array: Any, axes: Any) -> Any:
-        if array.size and array.flags.c_contiguous:
-            if axes == (array.ndim - 1,):
-                rows = array.reshape(-1, array.shape[-1])
-                sums = self.row_sums(rows) if rows.size < LEAST else self._sums_of_parts(rows)
-                return sums.reshape(*array.shape[:-1], 1)
-            if axes == (0,):
-                columns = self.column_sums(array.reshape(len(array), -1))
-                return columns.reshape(1, *array.shape[1:])
-        return np.add.reduce(array, axis=axes, keepdims=True)
-
-    def squares_along(self, array: Any, axes: Any) -> Any:
-        if axes == (array.ndim - 1,) and array.dtype.char in "fd" and array.flags.c_contiguous:
-            return np.vecdot(array, array)[..., None]
-        return super().squares_along(array, axes)
-
-    def column_sums(self, array: Any) -> Any:
-        kind, length = array.dtype.char, array.shape[-2]
-        if array.ndim == 2 and 0 < length <= 1024 and kind in ZEROS:  # see row_sums
-            return _ones((length,), kind).dot(array)
-        if length == 1:
-            return array[..., 0, :].copy()
-        if kind in _HALVES:  # too short to gather sums in
-            return np.add.reduce(array, axis=-2, dtype=np.float32).astype(array.dtype)
-        return np.add.reduce(array, axis=-2)
 
     def row_shares(self, array: Any, parts: int) -> tuple[Any, Any, Any]:
         shifted = array - _row_peaks(array)

@@ -13,6 +13,7 @@ from adjoint.backends.error_state import quiet
 from adjoint.backends.linear_algebra import by_columns, lapack_function
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
+from adjoint.backends.threads import LEAST, row_parts, shared
 
 BLOCK = 1 << 16  # elements of differences at a time
 _NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
@@ -83,6 +84,12 @@ def _value_of_rank(array: Any, rank: int) -> Any:
     if not 0 <= place < len(within):  # or some are NaN
         return None
     return np.partition(array.take(within), place)[place : place + 1]
+
+
+@functools.lru_cache(maxsize=256)
+def shared_ones(shape: tuple[int, ...], kind: str) -> Any:
+    """Ones to multiply with; shared, so never written to."""
+    return np.ones(shape, kind)
 
 
 class RowKernels(Namespace):
@@ -184,6 +191,49 @@ class RowKernels(Namespace):
             out[..., row, row + 1 :] = pairs[..., start : start + length]
             start += length
         return out
+
+    def row_sums(self, array: Any) -> Any:
+        kind, length = array.dtype.char, array.shape[1]
+        if array.ndim == 2 and 0 < length <= 1024 and kind in "fd":
+            # A product with ones is faster than NumPy's sum, and for so many as exact.
+            return array.dot(shared_ones((length, 1), kind))
+        return np.add.reduce(array, axis=1, keepdims=True)
+
+    def _sums_of_parts(self, rows: Any) -> Any:
+        """row_sums of a large matrix, by parts that threads share."""
+        sums = np.empty((len(rows), 1), rows.dtype)
+
+        def compute(part: slice) -> None:
+            sums[part] = self.row_sums(rows[part])
+
+        shared(compute, row_parts(*rows.shape), rows.size)
+        return sums
+
+    def sums_along(self, array: Any, axes: Any) -> Any:
+        if array.size and array.flags.c_contiguous:
+            if axes == (array.ndim - 1,):
+                rows = array.reshape(-1, array.shape[-1])
+                sums = self.row_sums(rows) if rows.size < LEAST else self._sums_of_parts(rows)
+                return sums.reshape(*array.shape[:-1], 1)
+            if axes == (0,):
+                columns = self.column_sums(array.reshape(len(array), -1))
+                return columns.reshape(1, *array.shape[1:])
+        return np.add.reduce(array, axis=axes, keepdims=True)
+
+    def squares_along(self, array: Any, axes: Any) -> Any:
+        if axes == (array.ndim - 1,) and array.dtype.char in "fd" and array.flags.c_contiguous:
+            return np.vecdot(array, array)[..., None]
+        return super().squares_along(array, axes)
+
+    def column_sums(self, array: Any) -> Any:
+        kind, length = array.dtype.char, array.shape[-2]
+        if array.ndim == 2 and 0 < length <= 1024 and kind in "fd":  # see row_sums
+            return shared_ones((length,), kind).dot(array)
+        if length == 1:
+            return array[..., 0, :].copy()
+        if kind in _HALVES:  # too short to gather sums in
+            return np.add.reduce(array, axis=-2, dtype=np.float32).astype(array.dtype)
+        return np.add.reduce(array, axis=-2)
 
     def distances(self, array: Any, other: Any) -> Any:
         """By squared lengths and products; rows too near for that by their differences."""

@@ -105,12 +105,15 @@ def overridable_by_modes(function: Function) -> Function:
 
 
 def asked(function: Function) -> Function:
-    """A public question about `input`, answered in short where that is a plain tensor."""
+    """A public question about `input`, or two tensors, answered in short where they are plain."""
 
     @functools.wraps(function)
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(input) is Tensor and not args and not kwargs and not seen_by_mode():
-            return function(input)
+        if type(input) is Tensor and not kwargs and not seen_by_mode():
+            if not args:
+                return function(input)
+            if len(args) == 1 and type(args[0]) is Tensor:
+                return function(input, args[0])
         if answered_elsewhere((input, *args), kwargs):
             return offered(call, (input, *args), kwargs)
         try:

@@ -331,4 +331,5 @@ def test_sums_of_squares(rng, kind):
     for array in (rng.normal(size=(5, 70)), rng.normal(size=(70, 5)).T, rng.normal(size=(3, 0))):
         for axes in ((1,), (0,), (0, 1)):
             found = xp.squares_along(array.astype(kind), axes)
+            assert found.dtype == kind
             close(found, np.square(array).sum(axis=axes, keepdims=True), "float32")

@@ -103,6 +103,9 @@ def test_places(shape: Any, kind: Any) -> None:
                 changed = np.array(array, order="C")
                 PLAIN.combine_along(name, changed, index, changed, axis)  # by its own elements
                 close(changed, expected, kind)
+            expected = Namespace.written_along(PLAIN, array, index, -array, axis)
+            found = PLAIN.written_along(array, index, -array, axis)
+            np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum"])

@@ -273,6 +273,7 @@
     }
 
 #define PRODUCT(x, y) ((x) * (y))
+#define LATER(x, y) (y)
 #define ALONG(T, S)                                                                                \
     RUNNING(T, S, running_sum, SUM)                                                                \
     RUNNING(T, S, running_product, PRODUCT)                                                        \
@@ -286,6 +287,7 @@
     PLACED(T, S, placed_multiply, PRODUCT)                                                         \
     PLACED(T, S, placed_maximum, v_maximum_##S)                                                    \
     PLACED(T, S, placed_minimum, v_minimum_##S)                                                    \
+    PLACED(T, S, placed_last, LATER)                                                               \
     ROWS_TAKEN(T, S, add, SUM)                                                                     \
     ROWS_TAKEN(T, S, multiply, PRODUCT)                                                            \
     ROWS_TAKEN(T, S, maximum, v_maximum_##S)                                                       \

@@ -49,6 +49,7 @@ static Written written[] = {
     PLACES(placed_multiply),
     PLACES(placed_maximum),
     PLACES(placed_minimum),
+    PLACES(placed_last),
     TAKES(rows_add),
     TAKES(rows_multiply),
     TAKES(rows_maximum),

@@ -129,8 +129,7 @@ def scatter(
         values = values[tuple(slice(n) for n in chosen.shape)]
     if reduce is not None:
         return xp.combined_along(reduce, whole, chosen, values, axis).reshape(input.shape)
-    places = xp.flat_places(chosen, whole.shape, axis).reshape(-1)
-    return xp.updated(whole.reshape(-1), places, values.reshape(-1)).reshape(input.shape)
+    return xp.written_along(whole, chosen, values, axis).reshape(input.shape)
 
 
 _COMBINE = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
