@@ -74,6 +74,7 @@ LOOPS = {
 LOOP_FLAGS = ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 if sys.platform == "linux":  # GCC would end each loop by narrower ones, a quarter of the code
     LOOP_FLAGS += ["--param", "vect-epilogues-nomask=0"]
+    LOOP_FLAGS += ["-fno-asynchronous-unwind-tables"]  # nothing is ever thrown through a loop
 
 
 def can_compile() -> bool:
@@ -125,7 +126,7 @@ def extensions() -> list[Extension]:
     restore_docs(Path(native), [Path(name) for name in COMPILED])
     if sys.platform == "linux":  # elsewhere a call within a library needs no permission to be short
         for extension in built:
-            extension.extra_compile_args.append("-fno-semantic-interposition")
+            extension.extra_compile_args += ["-fno-semantic-interposition", "-fvisibility=hidden"]
     built += [*loops(), pages()]
     if sys.platform == "linux":  # what a debugger would read takes a third of the wheel
         for extension in built:

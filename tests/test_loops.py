@@ -166,7 +166,7 @@ USED = (
     if MODULE is None
     else {
         (name, place, key, conditions): (order, MODULE.loops[loop])
-        for name, place, key, order, conditions, loop in marshal.loads(MODULE.table)[0]
+        for name, place, key, order, conditions, _, loop in marshal.loads(MODULE.table)[0]
     }
 )
 LOOPED = [t for t in TRACED if (t.op.name, t.place, t.key, t.conditions) in USED]

@@ -19,35 +19,17 @@ LOCAL = {"float32": "float", "float64": "double", "bool": "int"}
 NUMBERS = {"float32": "NPY_FLOAT", "float64": "NPY_DOUBLE", "bool": "NPY_BOOL"}
 SUFFIX = {"float32": "f32", "float64": "f64"}
 
-OPERATORS = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "logical_and": "&",
-    "logical_or": "|",
-    "logical_xor": "^",
-}
-# NumPy's names of functions that vector_math.h has by C's.
-RENAMED = {
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "gammaln": "lgamma",
-    "power": "pow",
-}
 # The headers of loops that no declaration says, and the table of them.
-WRITTEN = ("along", "norms", "triangles", "degrees", "sums_of_powers", "halves", "written")
+WRITTEN = (
+    "along",
+    "norms",
+    "classes",
+    "triangles",
+    "degrees",
+    "sums_of_powers",
+    "halves",
+    "written",
+)
 # What is quick but for some arguments, and the C function that tells these, by the first and the
 # last of them; a block in which they are takes the long way.
 DIVISIONS = {"floor_divide": "far", "fmod": "far", "remainder": "far", "power_before": "far_power"}
@@ -120,17 +102,10 @@ class Printer:
 
     def formula(self, part: Any, kind: str, values: list[str]) -> str:
         """A function in C, of operands by their names."""
+        from adjoint.backends.loops.symbols import IN_C, NAMES_IN_C
+
         own = str(part.operands[0].dtype)
-        if part.function in OPERATORS:
-            return f"{values[0]} {OPERATORS[part.function]} {values[1]}"
-        written = {
-            "negative": "-{0}",
-            "reciprocal": "1 / {0}",
-            "logical_not": "!{0}",
-            "isnan": "{0} != {0}",
-            "cast": f"({TYPES[kind]}){{0}}",
-            "where": "{0} ? {1} : {2}",
-        }.get(part.function)
+        written = f"({TYPES[kind]}){{0}}" if part.function == "cast" else IN_C.get(part.function)
         if part.operands[-1].function == "constant":  # no NaN: one comparison tells
             written = {
                 "maximum": "{0} < {1} ? {1} : {0}",
@@ -138,7 +113,7 @@ class Printer:
             }.get(part.function, written)
         if written is not None:
             return written.format(*values)
-        name = RENAMED.get(part.function, part.function)
+        name = NAMES_IN_C.get(part.function, part.function)
         if part.function in DIVISIONS and self.near:
             name = f"near_{name}"
         return f"v_{name}_{SUFFIX[own]}({', '.join(values)})"
@@ -215,6 +190,7 @@ def gathered() -> tuple[list[Loop], list[Any]]:
     """All loops, each once, and the table of who uses them; see `adjoint.ops.attaching`."""
     sys.path.insert(0, str(ROOT))
     os.environ["ADJOINT_LOOPS"] = "0"  # what an earlier build has left is not asked
+    from adjoint.backends.loops.symbols import has_limit
     from adjoint.ops.tracing import Traced, is_worth_a_loop, traced_ops
 
     known: dict[Any, Loop] = {}
@@ -238,7 +214,9 @@ def gathered() -> tuple[list[Loop], list[Any]]:
             result = str(each.results[0].dtype)
             loop = Loop(name, len(arrays), len(numbers), bodies, "bool" if result == "bool" else "")
             known[key] = loop
-        table.append((each.op.name, each.place, each.key, order, each.conditions, loop.name))
+        limited = any(has_limit(r) for r in each.results if str(r.graph.kind) == "float32")
+        user = (each.op.name, each.place, each.key, order, each.conditions, limited)
+        table.append((*user, loop.name))
     return list(known.values()), table
 
 

@@ -5,7 +5,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
-from tools.loops import NUMBERS, OPERATORS, SUFFIX, TYPES
+from tools.loops import NUMBERS, SUFFIX, TYPES
 
 # The settings that change which calls a rule makes, with another value than the default's.
 SETTINGS: dict[str, Any] = {
@@ -69,20 +69,19 @@ class Step:
 
     def _line(self, note: Any, kind: str, known: set[int]) -> str:
         """One note in C; a place that is new gets its variable."""
+        from adjoint.backends.loops.symbols import COMPARISONS, IN_C
+
         name, out, *places = note
         values = [f"n{-place}" if place < 0 else f"x{place}" for place in places]
-        boolean = OPERATORS.get(name) in ("<", ">")
         if name == "masked":
             text = f"{values[1]} ? {values[0]} : x{out}"
         elif name == "positive":
             text = values[0]
-        elif name == "negative":
-            text = f"-{values[0]}"
-        elif name in OPERATORS:
-            text = f"{values[0]} {OPERATORS[name]} {values[1]}"
+        elif name in IN_C:
+            text = IN_C[name].format(*values)
         else:
             text = f"v_{name}_{SUFFIX[kind]}({', '.join(values)})"
-        new = "" if out in known else f"{'int' if boolean else TYPES[kind]} "
+        new = "" if out in known else f"{'int' if name in COMPARISONS else TYPES[kind]} "
         known.add(out)
         return f"{new}x{out} = {text};"
 

@@ -118,6 +118,16 @@ class AlongKernels(Namespace):
         loop(*turned, out=out.swapaxes(0, 1))
         return out
 
+    def mean_class_losses(self, rows: Any, target: Any, ignored: int) -> Any:
+        loop = _loop("class_losses", rows)
+        if loop is None or target.dtype != np.int64 or not self.all_below(target, rows.shape[1]):
+            return None
+        if ignored >= 0 and np.any(target == ignored):
+            return None
+        count = rows.dtype.type(len(rows))
+        losses, slope = loop(np.ascontiguousarray(rows), target, 1 / count)
+        return np.asarray(self.total(losses) / count), slope
+
     def has_loop(self, name: str, array: Any) -> bool:
         return _loop(name, array) is not None
 

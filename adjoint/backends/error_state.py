@@ -83,4 +83,11 @@ def quietly(function: Any) -> Any:
         finally:
             put(before)
 
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # as functools.wraps tells it
     return call
+
+
+def ufunc_of(function: Any) -> Any:
+    """The ufunc of NumPy's that a function is, or calls without warnings; None if it is none."""
+    inner = getattr(function, "__wrapped__", function)
+    return inner if isinstance(inner, np.ufunc) else None

@@ -313,6 +313,13 @@ class Namespace(ABC):
             return self.take(images, places, axis=-1)
         return self.take_along_axis(images, places, axis=-1)
 
+    def distinct(self, row: Array, placed: bool, counted: bool) -> tuple[Array, Any, Any]:
+        """The distinct elements in order, where each went, and how many; None for unwanted ones."""
+        options = {"return_inverse": placed, "return_counts": counted, "equal_nan": False}
+        found = self.unique(row, **options)
+        values, *more = found if placed or counted else (found,)
+        return values, more[0] if placed else None, more[-1] if counted else None
+
     def place_of_rank(self, array: Array, axis: int, rank: Array) -> Array:
         """Where along an axis, which is kept, elements of a rank lie; equals in their order."""
         order = self.argsort(array, axis=axis, stable=True)

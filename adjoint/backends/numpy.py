@@ -280,8 +280,13 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
                 return array.dot(_ones(array.shape, kind.char))
             return np.add.reduce(array, axis=None)
         if kind.kind in "fV":
-            return array.sum(dtype=np.float32).astype(kind)
+            return self.wide_total(array).astype(kind)
         return super().total(array)
+
+    def wide_total(self, array: Any) -> Any:
+        # Cast before: a sum would let NumPy cast it, in ten times the time.
+        wide = self.copied(array, np.float32) if array.dtype.itemsize == 2 else array
+        return np.add.reduce(wide, axis=None)
 
     def where(self, condition: Any, *choices: Any) -> Any:
         """NumPy's own, which takes half the time for arrays that it takes for a number.

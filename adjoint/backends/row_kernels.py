@@ -157,6 +157,23 @@ class RowKernels(Namespace):
             squares[(*batch, rows, columns)] = np.einsum("ij,ij->i", apart, apart)
         return np.sqrt(squares, out=squares)
 
+    def distinct(self, row: Any, placed: bool, counted: bool) -> tuple[Any, Any, Any]:
+        """By a table of all numbers between the least and the greatest, if it is no longer."""
+        if row.dtype.kind not in "iu" or not row.size:
+            return super().distinct(row, placed, counted)
+        least, greatest = int(row.min()), int(row.max())
+        if greatest - least >= max(row.size, 256) or greatest > np.iinfo(np.int64).max:
+            return super().distinct(row, placed, counted)
+        offsets = row.astype(np.int64) - least
+        table = np.bincount(offsets)
+        found = np.flatnonzero(table)
+        places = None
+        if placed:
+            numbers = np.empty(len(table), np.int64)
+            numbers[found] = np.arange(len(found))
+            places = numbers[offsets]
+        return (found + least).astype(row.dtype), places, table[found] if counted else None
+
     def place_of_rank(self, array: Any, axis: int, rank: Any) -> Any:
         """By partition, which takes a fifth of the time of a sort, if there are few ranks."""
         ranks = np.unique(rank)

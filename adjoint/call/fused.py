@@ -5,6 +5,8 @@ They are made by `adjoint.ops.attaching`; docs/notes/kernels.md says where loops
 
 from typing import Any, Final
 
+from adjoint.backends.loops import BITS, narrow_form
+from adjoint.call.half_precision import is_half
 from adjoint.tensors.core import F32, F64, NDARRAY
 
 # What an argument must be for a loop of the wheel to take it.
@@ -46,12 +48,14 @@ class Loop:
         values: list[Any],
         order: list[int],
         conditions: list[tuple[str, int, Any, bool]],
+        limited: bool,
     ) -> None:
         self.function = function  # a ufunc of NumPy's
         self.kinds = kinds
         self.values = values  # where an argument must be exactly one
         self.order = order
         self.conditions = conditions
+        self.limited = limited  # it holds a limit of float32; 16-bit floats have others
 
     def fits(self, args: list[Any], array_type: Any) -> bool:
         """Whether it computes what is asked for with these arguments, its arrays of a type."""
@@ -79,13 +83,17 @@ class Loop:
 
 
 class Fused:
-    """The loops of a forward or a rule, for arrays of one type, float32 or float64."""
+    """The loops of a forward or a rule, for arrays of one type.
+
+    16-bit floats are computed with in float32, block by block, and rounded once.
+    """
 
     kernels: "Kernels | None" = None  # the same on a GPU, once a call has asked for them
 
     def __init__(self) -> None:
         self.loops: list[Loop] = []
-        self.halves: Any = None  # the loop of a forward of two arrays for float16
+        self.direct: Any = None  # the function of NumPy's that a forward with `defaults` is
+        self.defaults: list[Any] = []
 
     def add(self, loop: Loop) -> None:
         """Make a loop known; those for any text come last."""
@@ -99,18 +107,18 @@ class Fused:
         loop = self.found(args)
         if loop is not None:
             return loop.function(*[args[i] for i in loop.order])
-        if self.halves is not None:
-            found = self.of_halves(args)
-            if found is not None:
-                return found
+        found = self.of_halves(args, None)
+        if found is not None:
+            return found
         return None if self.kernels is None else self.kernels.answer(args)
 
     def write(self, args: list[Any], target: Any) -> bool:
         """Let a loop write what it makes of the arguments; False if there is none for them."""
         loop = self.found(args)
-        if loop is not None:
-            loop.function(*[args[i] for i in loop.order], out=target)
-        return loop is not None
+        if loop is None:
+            return self.of_halves(args, target) is not None
+        loop.function(*[args[i] for i in loop.order], out=target)
+        return True
 
     def found(self, args: list[Any]) -> Loop | None:
         """The loop for such arguments."""
@@ -130,16 +138,55 @@ class Fused:
                 return loop
         return None
 
-    def of_halves(self, args: list[Any]) -> Any:
-        """See answer, of float16, which NumPy computes one by one; options must be as usual."""
-        first, second = args[0], args[1]
-        if type(first) is not NDARRAY or type(second) is not NDARRAY:
+    def of_halves(self, args: list[Any], target: Any) -> Any:
+        """What a loop makes of 16-bit floats, or writes to a target; None if there is none.
+
+        Beside another operand one may be a number in float32.
+        """
+        kind: Any = None
+        wide = 0
+        for value in args:
+            if type(value) is NDARRAY:
+                own = value.dtype
+                if own is F32 and not value.shape:
+                    wide += 1
+                elif kind is None and own.itemsize == 2 and is_half(own):
+                    kind = own
+                elif own != kind:
+                    return None
+        if kind is None:
             return None
-        if first.dtype.char != "e" or second.dtype is not first.dtype:
+        order = self.order_for_halves(args)
+        if order is None or (wide and (wide > 1 or len(order[1]) != 2)):
             return None
-        if len(args) > 2 and (len(args) > 3 or args[2] != 1):  # alpha
+        function = narrow_form(order[0], kind.char)
+        if function is None:
             return None
-        return self.halves(first, second)
+        given = [args[i] for i in order[1]]
+        if kind.char != "e":  # of which NumPy knows no more than the bits
+            given = [v.view(BITS) if type(v) is NDARRAY and v.dtype == kind else v for v in given]
+        if target is not None:
+            function(*given, out=target if kind.char == "e" else target.view(BITS))
+            return target
+        out = function(*given)
+        return out.view(kind) if out.dtype is BITS else out
+
+    def order_for_halves(self, args: list[Any]) -> tuple[Any, list[int]] | None:
+        """The function that does for float32 what is asked for, and the arguments it takes."""
+        for loop in self.loops:
+            if not loop.limited and loop.fits(args, NDARRAY):
+                for i in loop.order:
+                    if loop.kinds[i] == EITHER and type(args[i]) is not NDARRAY:
+                        return None
+                return loop.function, loop.order
+        if self.direct is None:
+            return None
+        count = self.direct.nin
+        for i, value in enumerate(args):
+            usual = type(value) is NDARRAY if i < count else value is self.defaults[i]
+            if not usual:
+                return None
+        return self.direct, list(range(count))
 
     def whole(self) -> Any:
         """The function of the loop that takes arrays only, all in their order; or None."""

@@ -24,7 +24,7 @@ from adjoint.call.rule import (
     VALUE,
     Rule,
 )
-from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating, raw
+from adjoint.tensors.core import NDARRAY, TensorCore, VersionCounter, backend_of, is_floating, raw
 from adjoint.tensors.upper import renewed, upper
 
 if TYPE_CHECKING:
@@ -217,7 +217,9 @@ class OpNode(Node):
         if self.released:  # meanwhile, by a pass of another thread
             raise freed(self.name())
         if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
-            if rule.fused is not None:  # a kernel computes in float32 by itself
+            # A loop rounds, and a kernel: before a sum that undoes broadcasting that is too soon.
+            lone = len(self.op.promotes) == 1 or type(args[rule.wide]) is not NDARRAY
+            if rule.fused is not None and lone:
                 found = rule.fused.answer(args)
                 if found is not None:
                     return found

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.half_precision import is_half
 from adjoint.dtypes import (
     BOOL,
     FLOAT,
@@ -78,11 +79,12 @@ def promoted(op: "Op", values: list[Any], arrays: list[Any], backend: Backend) -
         if kind is None:
             return arrays
         target = kind.numpy_dtype
+    lone = F32 if op.wide_numbers and is_half(target) else target
     for i in op.promotes:
         array = arrays[i]
         if isinstance(values[i], Tensor):
             if array.dtype != target:
-                arrays[i] = array.astype(target)
+                arrays[i] = array.astype(target if array.ndim else lone)
         elif isinstance(values[i], (list, tuple)):
             arrays[i] = [a if a.dtype == target else a.astype(target) for a in array]
         elif isinstance(array, (bool, int, float, complex)):
@@ -93,7 +95,7 @@ def promoted(op: "Op", values: list[Any], arrays: list[Any], backend: Backend) -
                     )
                 # Operators wrap numbers around, as in PyTorch; an exponent is not of the type.
                 array = fitted_integer(array, target, op.required == 2 and op.name != "pow")
-            arrays[i] = backend.asarray(array, target)
+            arrays[i] = backend.asarray(array, lone)
         elif array is not None and not isinstance(array, str):
             arrays[i] = backend.asarray(array).astype(target)
     return arrays

@@ -5,6 +5,7 @@ import marshal
 from functools import partial
 from typing import Any
 
+from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.loops import compiled
 from adjoint.call.dispatch import run_forward
 from adjoint.call.fused import (
@@ -26,9 +27,6 @@ from adjoint.ops.op import TABLE, Op, take_loop
 from adjoint.ops.pushing import FORWARD, JOINT, PUSH, pushing
 from adjoint.tensors.upper import upper
 
-# The ops that have a loop for float16, and NumPy's name of each.
-HALVES = {"add": "add", "sub": "subtract", "mul": "multiply", "true_divide": "divide"}
-
 
 def attach_loops() -> None:
     """Attach the loops for this machine; in the pure package there are none."""
@@ -36,10 +34,11 @@ def attach_loops() -> None:
     if module is None:
         return
     users, of_rows, _, of_pairs = marshal.loads(module.table)  # noqa: S302  of this very package
-    for name, place, key, order, conditions, loop in users:
+    for name, place, key, order, conditions, limited, loop in users:
         op = TABLE[name]
         kinds = [_kind(op, place, i, kind) for i, kind in enumerate(key)]
-        made = Loop(module.loops[loop], kinds, list(key), list(order), list(conditions))
+        function = module.loops[loop]
+        made = Loop(function, kinds, list(key), list(order), list(conditions), limited)
         if place == FORWARD:
             op.fused = op.fused or Fused()
             op.fused.add(made)
@@ -54,11 +53,11 @@ def attach_loops() -> None:
     for op in TABLE.values():
         if op.fused is not None:
             _shorten(op)
-    for name, own in HALVES.items():
-        function = module.loops.get(f"{own}_halves")
-        if function is not None:
-            fused = TABLE[name].fused = TABLE[name].fused or Fused()
-            fused.halves = function
+    for op in TABLE.values():
+        direct = None if op.looped else ufunc_of(op.direct)
+        if op.diagonal and direct is not None:
+            op.fused = op.fused or Fused()
+            op.fused.direct, op.fused.defaults = direct, op.defaults
     for name, place, key, order, answers, loop in of_rows:
         _attach_rows(TABLE[name], place, key, order, answers, module.loops[loop])
     for name, moved, loop in of_pairs:
@@ -125,7 +124,8 @@ def attach_kernels(op: Op, backend: Any) -> None:
             continue
         kinds = [_kind(op, each.place, i, kind) for i, kind in enumerate(each.key)]
         order = [*each.arrays, *each.numbers]
-        loop = Loop(backend.kernel(texts), kinds, list(each.key), order, list(each.conditions))
+        conditions = list(each.conditions)
+        loop = Loop(backend.kernel(texts), kinds, list(each.key), order, conditions, False)
         if each.place == FORWARD:
             made.add(loop)
         elif each.place != PUSH:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import adjoint.call.dispatch as dispatch
 from adjoint._base import mypyc_attr
 from adjoint.autograd.node import ALIGNED, EDGEWISE
+from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
@@ -122,6 +123,7 @@ class Op(Described):
         self.domain: Any = None  # (low, high): where an elementwise op is defined and smooth
         # Whether 16-bit floats are computed with in float32; "rules": in its rules alone.
         self.wide: Any = family == "elementwise"
+        self.wide_numbers = False  # a number beside 16-bit floats is not rounded to their type
         # Below what every call reads, which so stays close together.
         self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
         self.numbers = False  # whether it takes numbers alone
@@ -474,6 +476,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)
     op.wide = settings.pop("wide", op.wide)
+    op.wide_numbers = settings.pop("wide_numbers", False)
     op.jvp = _optional(op, settings.pop("jvp", None))
     op.vmap = _optional(op, settings.pop("vmap", None))
     op.batching = settings.pop("batching", op.batching)
@@ -534,7 +537,7 @@ def _finish(op: Op) -> None:
     if _has_short_form(op):
         op.lane = dispatch.UNARY if op.required == 1 else dispatch.BINARY
         op.short_rank = _short_rank(op)
-    if op.wide is True and (op.direct is None or len(op.parameters) > op.required):
+    if op.wide is True and (ufunc_of(op.direct) is None or len(op.parameters) > op.required):
         op.forward = widening_forward(op.forward)
 
 

@@ -437,7 +437,7 @@ def written_by_loop(op: "Op", arrays: list[Any]) -> bool:
     for i in range(op.required, len(arrays)):
         if arrays[i] is not op.defaults[i]:
             return op.fused.write(arrays, arrays[0])
-    return False
+    return arrays[0].dtype.itemsize == 2 and op.fused.write(arrays, arrays[0])
 
 
 def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:

@@ -1,5 +1,7 @@
 """NumPy's own kernels answer what the plain forms of the namespace answer."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -161,6 +163,22 @@ def test_many_ranks_are_sorted(rng):
     rank = np.arange(40)[:, None]
     expected = Namespace.place_of_rank(xp, array, 1, rank)
     np.testing.assert_array_equal(xp.place_of_rank(array, 1, rank), expected)
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int64", "uint64", "float32"])
+def test_distinct(rng, kind):
+    far = np.ones(1, kind)
+    if kind != "float32":
+        far = np.array([np.iinfo(kind).max, np.iinfo(kind).min, 0], kind)
+    for row in (rng.integers(0, 9, 200), rng.integers(90, 99, 5), far, far[:1], far[:0]):
+        row = row.astype(kind)
+        for placed, counted in itertools.product((True, False), repeat=2):
+            expected = Namespace.distinct(xp, row, placed, counted)
+            found = xp.distinct(row, placed, counted)
+            assert found[0].dtype == row.dtype
+            for one, other in zip(found, expected, strict=True):
+                assert (one is None) == (other is None)
+                np.testing.assert_array_equal(one, other)
 
 
 # ---- channels apart ----

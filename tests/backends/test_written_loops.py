@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.backends.loops import written
+from adjoint.backends.error_state import ufunc_of
+from adjoint.backends.loops import compiled, written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.numpy import numpy_backend
+from adjoint.ops.op import TABLE
 
 pytestmark = pytest.mark.skipif(written("running_sum") is None, reason="the package is pure")
 
@@ -221,7 +223,107 @@ def test_halves() -> None:
     with np.errstate(all="ignore"):
         for given in (wide, wide[::3], wide[::-1], wide[:5]):
             np.testing.assert_array_equal(loop("narrowed")(given), given.astype(np.float16))
-        for name in ("add", "subtract", "multiply", "divide"):
-            for x, y in ((bits, bits[::-1]), (bits[:9], bits[9:18]), (bits[::5], bits[7])):
-                expected = getattr(np, name)(x, y)
-                np.testing.assert_array_equal(loop(f"{name}_halves")(x, y), expected)
+
+
+def narrow_cases() -> dict[str, Any]:
+    """Every ufunc that an op is, and every loop of an op or a rule."""
+    found = {f"numpy {u.__name__}": u for u in (ufunc_of(op.direct) for op in TABLE.values()) if u}
+    for op in TABLE.values():
+        for each in (op, *[rule for rule in op.rules if rule is not None]):
+            if each.fused is not None:
+                found |= {loop.function.__name__: loop.function for loop in each.fused.loops}
+    return found
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_narrow_forms_round_what_floats_give(kind: str) -> None:
+    """Each loop for 16-bit floats has the bits of the one for float32, rounded once."""
+    if kind == "float16" and written("widened") is None:
+        pytest.skip("this machine does not convert numbers of 16 bits")
+    own = np.dtype(kind) if kind == "float16" else adjoint.bfloat16.numpy_dtype
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 1 << 16, (14, 3001), dtype=np.uint16)
+    shown = np.dtype(np.float16) if kind == "float16" else np.dtype(np.uint16)
+    tried = 0
+    for name, function in narrow_cases().items():
+        narrow = compiled().narrow(function)
+        if narrow is None:
+            continue
+        types = next(t for t in function.types if set(t.split("->")[0]) <= {"f", "d"})
+        taken, made = types.split("->")
+        for part in (slice(None), slice(None, None, -2), slice(5, 9), 7, slice(0)):
+            rows = [row[part].view(own) for row in bits[: len(taken)]]
+            floats = [
+                row.astype(np.float32) if letter == "f" else 0.7
+                for row, letter in zip(rows, taken, strict=True)
+            ]
+            given = [
+                row.view(shown) if letter == "f" else 0.7
+                for row, letter in zip(rows, taken, strict=True)
+            ]
+            with np.errstate(all="ignore"):
+                expected, results = function(*floats), narrow(*given)
+            pairs = [(expected, results)] if len(made) == 1 else zip(expected, results, strict=True)
+            for wide, result in pairs:
+                rounded = np.asarray(wide)
+                if rounded.dtype == np.float32:
+                    with np.errstate(all="ignore"):
+                        rounded = rounded.astype(own).astype(np.float32)
+                    result = np.asarray(result).view(own).astype(np.float32)
+                np.testing.assert_array_equal(result, rounded, name)
+                tried += 1
+    assert tried > 1000
+
+
+def test_narrow_forms_of_mixed_operands() -> None:
+    """Beside a 16-bit operand the other may be in float32, which is not rounded before."""
+    values = np.linspace(-3, 3, 1001).astype(np.float32)
+    brains = values.astype(adjoint.bfloat16.numpy_dtype)
+    for function in (np.multiply, np.divide):
+        narrow = compiled().narrow(function)
+        for pair in ((brains, np.float32(0.3)), (np.float32(0.3), brains)):
+            with np.errstate(all="ignore"):
+                expected = function(*[x.astype(np.float32) for x in pair]).astype(brains.dtype)
+            bits = [x.view(np.uint16) if x is brains else x for x in pair]
+            np.testing.assert_array_equal(narrow(*bits), expected.view(np.uint16))
+
+
+def test_narrow_forms_that_are_none() -> None:
+    assert compiled().narrow(np.bitwise_and) is None  # of no floats
+    assert compiled().narrow(np.vecdot) is None  # of more than elements
+    with pytest.raises(TypeError, match="ufunc"):
+        compiled().narrow(len)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (5, 31), (4, 32), (2, 333), (33, 10)])
+def test_class_losses(shape: Any, kind: Any) -> None:
+    rng = np.random.default_rng(shape[1])
+    target = rng.integers(0, shape[1], shape[0])
+    for rows in arrays(shape, kind, special=False):
+        mean, slope = PLAIN.mean_class_losses(rows, target, -100)
+        wide = rows.astype(np.float64)
+        powers = np.exp(wide - wide.max(axis=1, keepdims=True))
+        shares = powers / powers.sum(axis=1, keepdims=True)
+        own = (np.arange(shape[0]), target)
+        close(mean, np.asarray(-np.log(shares[own]).mean(), kind), kind)
+        shares[own] -= 1
+        close(slope, (shares / shape[0]).astype(kind), kind)
+
+
+def test_class_losses_without_a_value() -> None:
+    rows = np.zeros((4, 40), np.float32)
+    rows[0, 7], rows[1, 35], rows[2, 3] = np.nan, np.inf, -np.inf
+    mean, slope = PLAIN.mean_class_losses(rows, np.array([1, 2, 3, 4]), -100)
+    assert np.isnan(mean)
+    np.testing.assert_array_equal(np.isnan(slope).any(axis=1), [True, True, False, False])
+    losses, _ = loop("class_losses")(rows, np.array([1, 2, 3, 4]), np.float32(1))
+    np.testing.assert_array_equal(np.isinf(losses), [False, False, True, False])
+
+
+def test_class_losses_that_take_steps() -> None:
+    rows = np.zeros((2, 3), np.float32)
+    assert PLAIN.mean_class_losses(rows, np.array([0, 3]), -100) is None  # a class beyond
+    assert PLAIN.mean_class_losses(rows, np.array([0, 1]), 1) is None  # one that is ignored
+    assert PLAIN.mean_class_losses(rows.astype(np.float16), np.array([0, 1]), -100) is None
+    assert PLAIN.mean_class_losses(rows[:0], np.array([], np.int64), -100) is None

@@ -246,3 +246,30 @@ def test_several_steps_are_rounded_once(torch: Any, name: str, kind: Any) -> Non
     for a, b in zip(found, wanted, strict=True):
         assert a.dtype is kind
         assert not np.any(b.numpy()) or units_off(a, b, kind) <= 0.51
+
+
+WITH_NUMBERS = {
+    "product": lambda t, x: x * 0.3137,
+    "reversed product": lambda t, x: 0.3137 * x,
+    "quotient": lambda t, x: x / 0.3137,
+    "rounded quotient": lambda t, x: t.div(x, 0.3137, rounding_mode="floor"),
+    "with a tensor of no dimension": lambda t, x: x * t.tensor(0.3137),
+    "in place": lambda t, x: x.clone().mul_(0.3137).div_(1.7),
+    "gradient": lambda t, x: t.autograd.grad((x.requires_grad_() * 0.3137).sum(), x)[0],
+    "sum": lambda t, x: x + 0.3137,
+    "difference": lambda t, x: 0.3137 - x,
+    "remainder": lambda t, x: t.remainder(x, 0.3137),
+    "maximum": lambda t, x: x.clamp(-0.3137, 0.3137),
+    "comparison": lambda t, x: x > 0.3137,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_numbers(torch: Any, name: str, kind: Any) -> None:
+    """To the last bit: which numbers are rounded to 16 bits before, and which are not."""
+    values = generator(name).normal(size=3001).astype(np.float32)
+    ours = WITH_NUMBERS[name](adjoint, adjoint.tensor(values).to(kind))
+    theirs = WITH_NUMBERS[name](torch, torch.tensor(values).to(getattr(torch, kind.name)))
+    assert ours.dtype.name == str(theirs.dtype).removeprefix("torch.")
+    np.testing.assert_array_equal(ours.detach().float().numpy(), theirs.detach().float().numpy())

@@ -9,6 +9,8 @@ import importlib
 import os
 from typing import Any, Final
 
+import numpy as np
+
 # The modules of loops from the best down, by the bits of instructions that they need.
 LEVELS: Final = {"avx512": 3, "avx2": 1, "plain": 0}
 
@@ -35,6 +37,33 @@ def written(name: str) -> Any:
     """A loop that is written by hand, by its name (`written.h`); None where there is none."""
     module = compiled()
     return None if module is None else module.loops.get(name)
+
+
+# ---- 16-bit floats ----
+
+BITS: Final = np.dtype(np.uint16)  # as which bfloat16 reaches a loop
+# What NumPy does to float16 sooner than we: these always, those where it has AVX-512.
+_SHORT: Final = frozenset(("absolute", "conjugate", "positive"))
+_IN_VECTORS: Final = frozenset(("exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "sin"))
+
+
+@functools.cache
+def narrow_form(function: Any, letter: str) -> Any:
+    """The ufunc that does to a 16-bit type, by its letter, what another does to float32.
+
+    None if none does, or NumPy's own is as fast.
+    """
+    module = compiled()
+    if module is None:
+        return None
+    if letter == "e":
+        quick = _SHORT | _IN_VECTORS if module.instructions == 3 else _SHORT
+        if function.__name__ in quick or written("widened") is None:
+            return None
+    return module.narrow(function)
+
+
+# ---- modules ----
 
 
 def _module(name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from adjoint.backends.loops.symbols import COMPARISONS, Symbol
+from adjoint.backends.loops.symbols import COMPARISONS, IN_C, NAMES_IN_C, Symbol, has_limit
 
 # What an argument is: elements that lie in order, one element for all, a number of Python.
 EACH: Final = "e"
@@ -28,40 +28,10 @@ STORED: Final = {
 THREADS: Final = 256
 PLACE: Final = "(blockIdx.x * (long long)blockDim.x + threadIdx.x)"
 
-OPERATORS: Final = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "equal": "==",
-    "not_equal": "!=",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "logical_and": "&",
-    "logical_or": "|",
-    "logical_xor": "^",
-}
 # NumPy's names of functions that CUDA has under others.
-RENAMED: Final = {
-    "absolute": "fabs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "gammaln": "lgamma",
-    "power": "pow",
-}
+NAMED: Final = {**NAMES_IN_C, "absolute": "fabs"}
 WRITTEN: Final = {
-    "negative": "-{0}",
-    "reciprocal": "1 / {0}",
-    "logical_not": "!{0}",
-    "where": "{0} ? {1} : {2}",
-    "isnan": "{0} != {0}",
+    **IN_C,
     "isinf": "fabs({0}) == infinity()",
     "isfinite": "fabs({0}) < infinity()",
     "signbit": "copysign(1.0, (double){0}) < 0",
@@ -175,8 +145,6 @@ class Printer:
     def formula(self, part: Symbol, kind: str, values: list[str]) -> str:
         """A function in CUDA, of operands by their names."""
         name = part.function
-        if name in OPERATORS:
-            return f"{values[0]} {OPERATORS[name]} {values[1]}"
         if name == "cast":
             return f"({_type(kind)}){values[0]}"
         if name in WRITTEN:
@@ -187,9 +155,9 @@ class Printer:
             if own != str(part.graph.kind):
                 raise UnprintableError(f"{name} of numbers")
             return f"own_{name}({', '.join(values[:2])})"
-        if name not in SAME and name not in RENAMED:
+        if name not in SAME and name not in NAMED:
             raise UnprintableError(name)
-        return f"{RENAMED.get(name, name)}{'f' if own == 'float32' else ''}({', '.join(values)})"
+        return f"{NAMED.get(name, name)}{'f' if own == 'float32' else ''}({', '.join(values)})"
 
 
 def _own_functions(used: set[str]) -> list[str]:
@@ -213,25 +181,13 @@ def head(kind: str, result: str) -> list[str]:
     ]
 
 
-_LIMITS: Final = frozenset(
-    abs(float(getattr(np.finfo("float32"), name))) for name in ("max", "min", "eps", "tiny")
-)
-
-
-def _has_limit(part: Symbol) -> bool:
-    """Whether a constant is a limit of float32, in the place of which another type has its own."""
-    if part.function == "constant":
-        return abs(part.value) in _LIMITS
-    return any(_has_limit(operand) for operand in part.operands)
-
-
 class Printed:
     """One expression in CUDA: a function of an element, around which kernels are put."""
 
     def __init__(self, result: Symbol, arrays: list[str], numbers: list[str]) -> None:
         self.arrays = len(arrays)
         self.numbers = len(numbers)
-        self.halves = not _has_limit(result)  # it does for 16-bit floats, too
+        self.halves = not has_limit(result)  # it does for 16-bit floats, too
         self.result = "bool" if str(result.dtype) == "bool" else ""
         names = {name: f"x{i}" for i, name in enumerate(arrays)}
         names |= {name: f"y{i}" for i, name in enumerate(numbers)}
@@ -329,15 +285,13 @@ def step_text(notes: Any, operands: int, numbers: int, kind: str, kept: bool) ->
             text = f"{values[1]} ? {values[0]} : x{out}"
         elif name == "positive":
             text = values[0]
-        elif name in OPERATORS:
-            text = f"{values[0]} {OPERATORS[name]} {values[1]}"
         elif name in WRITTEN:
             text = WRITTEN[name].format(*values)
         elif name in OWN:
             used.add(name)
             text = f"own_{name}({', '.join(values)})"
         else:
-            text = f"{RENAMED.get(name, name)}({', '.join(values)})"
+            text = f"{NAMED.get(name, name)}({', '.join(values)})"
         new = "" if out in known else f"{'bool' if truth else 'C'} "
         known.add(out)
         lines.append(f"{new}x{out} = {text};")

@@ -70,14 +70,19 @@ static int fill(PyObject *module) {
     return PyModule_AddIntConstant(module, "instructions", instructions());
 }
 
+static PyMethodDef methods[] = {
+    {"narrow", narrow_form, METH_O, "The form of a ufunc for floats of 16 bits; None if none is."},
+    {NULL, NULL, 0, NULL},
+};
+
 #define JOINED(name) PyInit_##name
 #define INIT(name) JOINED(name)
 #define QUOTED(name) #name
 #define TEXT(name) QUOTED(name)
 
 PyMODINIT_FUNC INIT(MODULE)(void) {
-    static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, TEXT(MODULE), NULL, -1, NULL,
-                                            NULL, NULL, NULL, NULL};
+    static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, TEXT(MODULE), NULL, -1,
+                                            methods, NULL, NULL, NULL, NULL};
     import_array();
     import_umath();
     PyObject *module = PyModule_Create(&definition);

@@ -35,6 +35,40 @@ LOGIC: Final = frozenset(("logical_and", "logical_not", "logical_or", "logical_x
 _SPECIAL: Final = "digamma erf erfc erfinv gammaln i0 i0e i1 i1e k0 k0e k1 k1e"
 SPECIAL: Final = frozenset(_SPECIAL.split())  # by SciPy's names
 
+# How C writes them that has no function for them, by their operands.
+IN_C: Final = {
+    "add": "{0} + {1}",
+    "subtract": "{0} - {1}",
+    "multiply": "{0} * {1}",
+    "divide": "{0} / {1}",
+    "negative": "-{0}",
+    "reciprocal": "1 / {0}",
+    "equal": "{0} == {1}",
+    "not_equal": "{0} != {1}",
+    "less": "{0} < {1}",
+    "less_equal": "{0} <= {1}",
+    "greater": "{0} > {1}",
+    "greater_equal": "{0} >= {1}",
+    "isnan": "{0} != {0}",
+    "logical_and": "{0} & {1}",
+    "logical_not": "!{0}",
+    "logical_or": "{0} | {1}",
+    "logical_xor": "{0} ^ {1}",
+    "where": "{0} ? {1} : {2}",
+}
+# And the functions whose names it has shortened.
+NAMES_IN_C: Final = {
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "gammaln": "lgamma",
+    "power": "pow",
+}
+
 REDUCTIONS: Final = frozenset(("row_max", "row_sum"))
 LENGTH: Final = "length of a row"
 
@@ -444,6 +478,18 @@ class SymbolNamespace(Namespace):
     _on_host = updated = added_at = _combined_at = _refused
     convolve = convolve_filters = convolve_back = _refused
     memory = address = reshaped_view = strided = _refused
+
+
+_LIMITS: Final = frozenset(
+    abs(float(getattr(np.finfo("float32"), name))) for name in ("max", "min", "eps", "tiny")
+)
+
+
+def has_limit(part: Symbol) -> bool:
+    """Whether a constant is a limit of float32, in the place of which another type has its own."""
+    if part.function == "constant":
+        return abs(part.value) in _LIMITS
+    return any(has_limit(operand) for operand in part.operands)
 
 
 class SymbolBackend(Backend):

@@ -19,6 +19,7 @@ typedef struct {
 #define INTO_PLACES(T) T, NPY_INT64, T, T
 #define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
 #define OF_PATHS(T) T, T, NPY_INT64, T
+#define OF_CLASSES(T) T, NPY_INT64, T, T, T
 #define SEVEN(T) T, T, T, T, T, T, T
 #define ELEVEN(T) SEVEN(T), T, T, T, T
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
@@ -30,7 +31,6 @@ typedef struct {
     {#name, "(m,w),(k),(k,w)->(m,w)", 3, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
 #define DEGREE(name) {#name, NULL, 2, 1, 2, OF_BOTH(name), {NULL}, TYPES2(OF_TWO)}
 #define DEGREE_WITH(name) {#name, NULL, 3, 1, 2, OF_BOTH(name), {&unit, &unit}, TYPES2(OF_DEGREE)}
-#define HALVES(name) {#name "_halves", NULL, 2, 1, 1, {name##_halves}, {NULL}, {OF_TWO(NPY_HALF)}}
 
 static char unit; /* its address says that a loop has the further property */
 
@@ -58,6 +58,8 @@ static Written written[] = {
      TYPES2(SEVEN)},
     {"standard_back", "(r,n),(r,n),(n),(r),(r),(r),(r),()->(r,n),(n),(n)", 8, 3, 2,
      OF_BOTH(standard_back), {NULL}, TYPES2(ELEVEN)},
+    {"class_losses", "(n),(),()->(),(n)", 3, 2, 2, OF_BOTH(class_losses), {NULL},
+     TYPES2(OF_CLASSES)},
     {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"zeta", NULL, 2, 1, 2, OF_BOTH(zeta), {NULL}, TYPES2(OF_TWO)},
     DEGREE(chebyshev_t),
@@ -72,9 +74,5 @@ static Written written[] = {
 #if defined(__F16C__)
     {"widened", NULL, 1, 1, 1, {widened}, {NULL}, {NPY_HALF, NPY_FLOAT}},
     {"narrowed", NULL, 1, 1, 1, {narrowed}, {NULL}, {NPY_FLOAT, NPY_HALF}},
-    HALVES(add),
-    HALVES(subtract),
-    HALVES(multiply),
-    HALVES(divide),
 #endif
 };

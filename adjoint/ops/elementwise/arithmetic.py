@@ -77,6 +77,7 @@ def rsub(input: Value, other: Operand, *, alpha: Any = 1) -> Value:
     other=lambda grad, input: grad * conj(input),
     also="multiply",
     numbers=True,
+    wide_numbers=True,
 )
 def mul(xp: Any, input: Operand, other: Operand) -> Array:
     """input * other."""
@@ -99,6 +100,7 @@ def _quotient_tangent(input_tangent: Any, other_tangent: Any, other: Any, result
     node_name="DivBackward0",
     domain=(0.5, 3.0),
     numbers=True,
+    wide_numbers=True,
 )
 def true_divide(xp: Any, input: Operand, other: Operand) -> Array:
     """input / other."""
@@ -125,6 +127,7 @@ def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
     node_name="DivBackward1",
     domain=(0.5, 3.0),
     home=None,
+    wide_numbers=True,
 )
 def rounded_divide(xp: Any, input: Array, other: Array, rounding_mode: str = "trunc") -> Array:
     """input / other, rounded towards zero ("trunc") or downwards ("floor")."""
@@ -167,6 +170,7 @@ def div_(input: Value, other: Operand, *, rounding_mode: str | None = None) -> V
     other=refused_derivative("floor_divide"),
     domain=(0.5, 3.0),
     numbers=True,
+    wide_numbers=True,
 )
 def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
     """input / other, rounded downwards."""

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from adjoint.call.dispatch import conj
-from adjoint.call.half_precision import is_half
+from adjoint.call.half_precision import cast, is_half
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
 from adjoint.ops.annotations import Array, Value
@@ -13,7 +13,7 @@ from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.powers import complex_logaddexp, exp
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, general, linear
-from adjoint.tensors.core import TensorCore
+from adjoint.tensors.core import F32, TensorCore
 from adjoint.tensors.views import apply_inplace
 
 # ---- the types of sums ----
@@ -21,12 +21,14 @@ from adjoint.tensors.views import apply_inplace
 
 def widened(input: Any) -> Any:
     """The input in the type in which sums of it are gathered."""
-    return input.astype("float32") if is_half(input.dtype) else input
+    return cast(input, F32) if is_half(input.dtype) else input
 
 
 def narrowed(value: Any, kind: Any) -> Any:
     """A result in the type it should have."""
-    return value if value.dtype == kind else value.astype(kind)
+    if value.dtype == kind:
+        return value
+    return cast(value, kind) if value.dtype is F32 else value.astype(kind)
 
 
 # ---- reading and writing along a dimension ----

@@ -99,7 +99,7 @@ def sum(
         kind = INT64
     axes = None if dim is None else normal_dims(dim, input.ndim)
     if is_half(kind):
-        return input.sum(axis=axes, dtype="float32", keepdims=keepdim).astype(kind)
+        return narrowed(widened(input).sum(axis=axes, keepdims=keepdim), kind)
     if axes == (input.ndim - 1,) and kind.kind == "f" and input.ndim > 1:
         total = xp.sums_along(input, axes)
         return total if keepdim else total.reshape(input.shape[:-1])

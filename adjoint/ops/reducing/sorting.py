@@ -412,8 +412,17 @@ def nanquantile(
     node_name="Unique2Backward0",
     home=None,
 )
-def unique_all(xp: Any, input: Array, dim: int | None = None) -> tuple[Array, Array, Array]:
-    """The distinct elements, or slices along dim, in order; where each went; how many."""
+def unique_all(
+    xp: Any,
+    input: Array,
+    dim: int | None = None,
+    numbered: bool = True,
+    counted: bool = True,
+) -> tuple[Array, Array, Array]:
+    """The distinct elements, or slices along dim, in order; where each went; how many.
+
+    Places and counts that nobody wants are left out: their arrays are empty.
+    """
     refuse_complex(input)
     kind, input = input.dtype, widened(input)
     if dim is None:
@@ -424,14 +433,19 @@ def unique_all(xp: Any, input: Array, dim: int | None = None) -> tuple[Array, Ar
         shape = (input.shape[axis],)
         if 0 in input.shape[:axis] + input.shape[axis + 1 :]:
             raise RuntimeError(f"slices of no elements along dim {axis} can't be told apart")
+    places = counts = xp.zeros((0,), "int64")
     if input.ndim == 1:
-        found = xp.unique(input, return_inverse=True, return_counts=True, equal_nan=False)
+        values, inverse, lengths = xp.distinct(input, numbered, counted)
     elif not input.size:
-        return xp.array(input, kind), xp.zeros(shape, "int64"), xp.zeros((0,), "int64")
+        return xp.array(input, kind), xp.zeros(shape, "int64") if numbered else places, counts
     else:
         found = xp.unique(input, return_inverse=True, return_counts=True, axis=axis)
-    values, inverse, counts = found
-    return narrowed(values, kind), inverse.reshape(shape).astype("int64"), counts.astype("int64")
+        values, inverse, lengths = found
+    if numbered:
+        places = inverse.reshape(shape).astype("int64")
+    if counted:
+        counts = lengths.astype("int64")
+    return narrowed(values, kind), places, counts
 
 
 @general(
@@ -481,7 +495,8 @@ def unique(
     dim: int | None = None,
 ) -> Any:
     """The distinct elements, or slices along dim, in order; if asked where each went, how many."""
-    return _parts(unique_all(input, dim), return_inverse, return_counts)
+    found = unique_all(input, dim, return_inverse, return_counts)
+    return _parts(found, return_inverse, return_counts)
 
 
 @composite(without={"return_inverse return_counts": Tensor})
