@@ -92,9 +92,9 @@ def __dir__() -> list[str]:
     return [*globals(), *_LATER]
 
 
-def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+def _has_compatible_shallow_copy_type(input: Any, from_: Any) -> bool:
     """Whether a tensor may take the place of another's memory: of one device and layout."""
-    return input.device.type == from_.device.type and input.layout is from_.layout
+    return bool(input.device.type == from_.device.type and input.layout is from_.layout)
 
 
 # ---- conditions that a program states ----
