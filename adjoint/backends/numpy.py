@@ -18,6 +18,7 @@ from adjoint.backends.convolution import Convolutions, Layout, turned
 from adjoint.backends.error_state import quiet, quietly
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Memory, ordered_strides
+from adjoint.backends.pairs import Pairs
 from adjoint.backends.row_kernels import RowKernels
 from adjoint.backends.special_kernels import SpecialKernels
 from adjoint.device import CPU, device
@@ -92,16 +93,6 @@ def number_as_array(number: float, dtype: Any) -> Any:
 def _row_starts(count: int, width: int) -> Any:
     """Where each row of a matrix begins among all elements; shared, so never written to."""
     return np.arange(0, count * width, width)
-
-
-def _is_pair(array: Any) -> bool:
-    """Whether an array is of complex numbers made of two 16-bit floats."""
-    return type(array) is np.ndarray and array.dtype.kind == "W"
-
-
-def _parts(array: Any) -> Any:
-    """A view of such numbers as pairs in a new last dimension."""
-    return array[..., None].view(np.float16)
 
 
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
@@ -200,7 +191,7 @@ def _linalg() -> Any:
     )
 
 
-class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Namespace):
+class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Pairs, Namespace):
     """NumPy's functions, and the few that every backend must add."""
 
     def __init__(self, library: Any) -> None:
@@ -303,14 +294,6 @@ class NumpyNamespace(AlongKernels, RowKernels, SpecialKernels, Convolutions, Nam
         if condition.size >= _MANY and _can_mix(condition, first, second):
             return _mixed(condition, first, second)
         return np.where(condition, first, second)
-
-    def real(self, array: Any) -> Any:
-        """The real parts; NumPy does not see those of a type that another library made."""
-        return _parts(array)[..., 0] if _is_pair(array) else np.real(array)
-
-    def imag(self, array: Any) -> Any:
-        """The imaginary parts; see above."""
-        return _parts(array)[..., 1] if _is_pair(array) else np.imag(array)
 
     def zeros_like(self, array: Any, dtype: Any = None) -> Any:
         """Zeros in the form of an array; NumPy's own takes six times as long for a small one."""
