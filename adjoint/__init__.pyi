@@ -1037,6 +1037,16 @@ def greater_equal(
     input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = None
 ) -> Tensor:
     """input >= other."""
+def grid_sampler(
+    input: Tensor,
+    grid: Tensor,
+    interpolation_mode: _int,
+    padding_mode: _int,
+    align_corners: _bool,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """grid_sample with its modes as numbers, from bilinear and zeros on."""
 def grid_sampler_2d(
     input: Tensor,
     grid: Tensor,

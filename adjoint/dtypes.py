@@ -127,6 +127,11 @@ def by_name(name: str) -> dtype:
     return _BY_NAME[name]
 
 
+def make_known(new: dtype) -> None:
+    """Let a data type that no tensor has be found by its name: pickles and schemas mention it."""
+    _BY_NAME.setdefault(new.name, new)
+
+
 class _Default:
     """What factory functions and int → float promotion use."""
 

@@ -17,6 +17,15 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).parents[1] / "adjoint" / "compat" / "pytorch_names.txt"
+# PyTorch's own of torch.ops, beside aten.
+NAMESPACES = (
+    "_c10d_functional",
+    "_c10d_functional_autograd",
+    "c10d",
+    "c10d_functional",
+    "prims",
+    "quantized",
+)
 # What is long to import, or needs devices and packages, and whose names few programs use.
 UNLISTED = (
     "_decomp",
@@ -122,6 +131,15 @@ def operations() -> str:
     return f"ops.aten||{' '.join(sorted(each.removeprefix('aten::') for each in known))}"
 
 
+def other_operations() -> Iterator[str]:
+    """The lines of what torch.ops has besides, which programs mention in tables."""
+    importlib.import_module("torch.distributed._functional_collectives")  # which defines some
+    registered = importlib.import_module("torch._C")._dispatch_get_all_op_names()  # noqa: SLF001
+    for namespace in NAMESPACES:
+        own = sorted(each for each in registered if each.startswith(f"{namespace}::"))
+        yield f"ops.{namespace}||{' '.join(each.partition('::')[2] for each in own)}"
+
+
 def old_paths(known: set[str]) -> Iterator[str]:
     """The lines of modules that PyTorch keeps under an old path as well, and has no file for."""
     for whole in sorted(sys.modules):
@@ -137,6 +155,7 @@ def text() -> str:
         found = list(lines())
         found.append(operations())
         found += old_paths({line.partition("|")[0] for line in found})
+        found += other_operations()
         return "\n".join(found) + "\n"
 
 

@@ -19,6 +19,7 @@ from adjoint.backends.linear_algebra import LinearAlgebra
 from adjoint.backends.loops import written
 from adjoint.backends.mask_kernels import MaskKernels
 from adjoint.backends.namespace import Memory, ordered_strides
+from adjoint.backends.pairs import Pairs
 from adjoint.backends.row_kernels import RowKernels, shared_ones
 from adjoint.backends.searching import SearchKernels
 from adjoint.backends.special_kernels import SpecialKernels
@@ -96,16 +97,6 @@ def _aligned(size: int, dtype: Any) -> Any:
     room = np.empty(size * dtype.itemsize + LINE, np.uint8)
     start = -room.__array_interface__["data"][0] % LINE
     return room[start : start + size * dtype.itemsize].view(dtype)
-
-
-def _is_pair(array: Any) -> bool:
-    """Whether an array is of complex numbers made of two 16-bit floats."""
-    return type(array) is np.ndarray and array.dtype.kind == "W"
-
-
-def _parts(array: Any) -> Any:
-    """A view of such numbers as pairs in a new last dimension."""
-    return array[..., None].view(np.float16)
 
 
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
@@ -223,6 +214,7 @@ class NumpyNamespace(
     SearchKernels,
     SpecialKernels,
     Convolutions,
+    Pairs,
     Namespace,
 ):
     """NumPy's functions, and the few that every backend must add."""
@@ -344,14 +336,6 @@ class NumpyNamespace(
         if condition.size >= _MANY and _can_mix(condition, first, second):
             return _mixed(condition, first, second)
         return np.where(condition, first, second)
-
-    def real(self, array: Any) -> Any:
-        """The real parts; NumPy does not see those of a type that another library made."""
-        return _parts(array)[..., 0] if _is_pair(array) else np.real(array)
-
-    def imag(self, array: Any) -> Any:
-        """The imaginary parts; see above."""
-        return _parts(array)[..., 1] if _is_pair(array) else np.imag(array)
 
     def zeros_like(self, array: Any, dtype: Any = None) -> Any:
         """Zeros in the form of an array; NumPy's own takes six times as long for a small one."""

@@ -73,7 +73,7 @@ def answers(value: Any) -> bool:
         return False
     if isinstance(value, slice):
         return has_others((value.start, value.stop, value.step), {})
-    return getattr(type(value), "__torch_function__", None) is not None and current().overrides
+    return wants_calls(type(value)) and current().overrides
 
 
 def has_subclasses(values: tuple[Any, ...]) -> bool:
@@ -106,7 +106,7 @@ def taking_part(values: Any) -> list[Any]:
             inner = taking_part([each for each in value if not isinstance(each, list)])
         elif isinstance(value, slice):
             inner = taking_part((value.start, value.stop, value.step))
-        elif type(value) is Tensor or getattr(type(value), "__torch_function__", None) is None:
+        elif type(value) is Tensor or not wants_calls(type(value)):
             continue
         else:
             inner = [value]
@@ -203,7 +203,11 @@ def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) 
         function = op.known_as
     kinds = tuple(dict.fromkeys(type(t) for t in tensors if t.special))
     kwargs = dict(zip(op.parameters, values))
-    args = tuple(kwargs.pop(name) for name in op.parameters[: min(op.required, op.positional)])
+    count = min(op.required, op.positional)
+    for i in range(count, op.positional):  # layers give optional tensors by position, as a bias
+        if isinstance(values[i], Tensor):
+            count = i + 1
+    args = tuple(kwargs.pop(name) for name in op.parameters[:count])
     if op.star >= 0:
         args = args[: op.star] + tuple(args[op.star])
     kwargs = {k: v for k, v in kwargs.items() if v is not op.defaults[op.index_of[k]]}

@@ -8,7 +8,6 @@ from adjoint.call.half_precision import is_half
 from adjoint.dtypes import (
     BOOL,
     FLOAT,
-    category_of,
     dtype,
     fitted_integer,
     from_numpy_dtype,
@@ -27,12 +26,14 @@ def narrowed(op: "Op", arrays: list[Any], out: Any) -> Any:
     """An elementwise result in the 16-bit type of the arguments, where NumPy has widened it."""
     if not op.diagonal or not op.promotes or isinstance(out, (tuple, list)):
         return out
-    kind = getattr(arrays[op.promotes[0]], "dtype", None)
     own = getattr(out, "dtype", None)
-    if kind is None or own is None or own == kind or kind.itemsize != 2:
+    if own is None or (own is not F32 and own != F32):
         return out
-    wider = own.kind == "f" and own.itemsize == 4 and category_of(kind) == FLOAT
-    return out.astype(kind) if wider else out
+    for i in op.promotes:  # a number among them may be in float32
+        kind = getattr(arrays[i], "dtype", None)
+        if kind is not None and kind is not F32 and is_half(kind):
+            return out.astype(kind)
+    return out
 
 
 def has_pairs(arrays: list[Any], numpy: bool) -> bool:

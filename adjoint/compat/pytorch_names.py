@@ -38,15 +38,16 @@ def is_module(path: str) -> bool:
     return modules[path].has_more_below
 
 
-def overloads(name: str) -> list[str]:
-    """The overloads that torch.ops.aten has of an operation; none if it has no such operation."""
-    return list(_overloads().get(name, ()))
+def overloads(name: str, namespace: str = "aten") -> list[str]:
+    """The overloads that torch.ops has of an operation; none if it has no such operation."""
+    return list(_overloads(namespace).get(name, ()))
 
 
 @functools.cache
-def _overloads() -> dict[str, list[str]]:
+def _overloads(namespace: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for whole in sorted(_modules()["ops.aten"].others):
+    listed = _modules().get(f"ops.{namespace}")
+    for whole in () if listed is None else sorted(listed.others):
         name, _, overload = whole.partition(".")
         found.setdefault(name, []).append(overload or "default")
     return found

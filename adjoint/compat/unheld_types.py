@@ -9,7 +9,7 @@ from typing import Any
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compat.missing_names import Missing
-from adjoint.dtypes import COMPLEX, dtype
+from adjoint.dtypes import COMPLEX, dtype, make_known
 
 _FLOAT8 = (
     "float8_e4m3fn",
@@ -64,5 +64,8 @@ UNHELD_TYPES = {name: _of_eight_bits(name) for name in _FLOAT8} | {
     for name, size in _OPAQUE.items()
     if getattr(dtypes, name, None) is None
 }
+for _type in UNHELD_TYPES.values():
+    if isinstance(_type, dtype):
+        make_known(_type)
 if "complex32" in UNHELD_TYPES:
     UNHELD_TYPES["chalf"] = UNHELD_TYPES["complex32"]

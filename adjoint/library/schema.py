@@ -58,6 +58,14 @@ DTYPE_NUMBERS = {
     "complex128": 10,
     "bool": 11,
     "bfloat16": 15,
+    "float8_e5m2": 23,
+    "float8_e4m3fn": 24,
+    "float8_e5m2fnuz": 25,
+    "float8_e4m3fnuz": 26,
+    "uint16": 27,
+    "uint32": 28,
+    "uint64": 29,
+    "float8_e8m0fnu": 44,
 }
 
 

@@ -8,7 +8,7 @@ from adjoint.creation.factories import empty
 from adjoint.ops.arranging.conversion import clone
 from adjoint.tensors.concrete import concrete
 from adjoint.tensors.pickling import METHODS as PICKLING, rebuilt
-from adjoint.tensors.subclass import as_subclass, make_subclass, plain
+from adjoint.tensors.subclass import as_subclass, make_subclass, plain, unhandled
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 
@@ -31,7 +31,7 @@ class Parameter(Tensor, metaclass=_Marked):
     """
 
     mark = "_is_param"
-    __torch_function__ = None  # operations see a plain tensor
+    __torch_function__ = unhandled  # operations see a plain tensor
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         """A leaf on the memory of data."""
@@ -90,7 +90,7 @@ class Buffer(Tensor, metaclass=_Marked):
     """
 
     mark = "_is_buffer"
-    __torch_function__ = None
+    __torch_function__ = unhandled
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         """A tensor on the memory of data, part of state_dict if `persistent`."""

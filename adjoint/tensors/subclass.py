@@ -2,10 +2,10 @@
 
 A subclass with `__torch_function__` is handed every op that one of its instances takes part in.
 Tensor's own, which a subclass inherits, runs the op and makes the results instances of the
-subclass. A class that sets `__torch_function__ = None` takes part as a plain tensor.
+subclass. A class that sets `__torch_function__ = unhandled`, or None, takes part as a plain tensor.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from adjoint.call.context import Changed
 from adjoint.ops.arranging.conversion import alias
@@ -94,6 +94,23 @@ def torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any 
     with plain():
         result = func(*args, **named)
     return _converted(result, cls)
+
+
+class _Unhandled:
+    """A `__torch_function__` that makes the call as if all were plain tensors.
+
+    It is no function, so that it is the same on a class and on its instances.
+    """
+
+    __name__ = "_disabled_torch_function_impl"
+    as_plain = True  # so that nobody need ask it
+
+    def __call__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with plain():
+            return func(*args, **(kwargs or {}))
+
+
+unhandled: Final = _Unhandled()
 
 
 METHODS: dict[str, Any] = {

@@ -708,8 +708,9 @@ def can_operate(other: Any) -> bool:
 
 
 def wants_calls(kind: Any) -> bool:
-    """Whether a subclass handles calls itself."""
-    return getattr(kind, "__torch_function__", None) is not None
+    """Whether a class handles calls itself: it says how, and is not `unhandled` by it."""
+    handler = getattr(kind, "__torch_function__", None)
+    return handler is not None and not getattr(handler, "as_plain", False)
 
 
 def plain(array: Any) -> TensorCore:

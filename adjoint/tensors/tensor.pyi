@@ -1593,4 +1593,4 @@ def value_readable(tensor: Tensor) -> _bool:
     """Whether the array of a tensor in a layer holds its values."""
 
 def wants_calls(kind: Any) -> _bool:
-    """Whether a subclass handles calls itself."""
+    """Whether a class handles calls itself: it says how, and is not `unhandled` by it."""

@@ -1,5 +1,6 @@
 """Names that programs mention and do not call: there, as what they are or as placeholders."""
 
+import pickle
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 
@@ -210,3 +211,78 @@ def test_classes_that_are_no_tensors_answer_backward_and_grad():
     (found,) = torch.autograd.grad(total, x, retain_graph=True)
     torch.autograd.backward(total)
     assert found.tolist() == x.grad.tolist() == [3.0, 3.0]
+
+
+def test_what_operations_are_made_of_is_noted():
+    from adjoint.compat.torch._decomp import get_decompositions, register_decomposition
+    from adjoint.compat.torch._inductor.decomposition import register_decomposition as compiler_s
+
+    table = {}
+
+    @register_decomposition(torch.ops.aten.addmm, table)
+    def made(*args):
+        return args
+
+    assert table[torch.ops.aten.addmm.default] is made
+    assert get_decompositions([torch.ops.aten.addmm]) == {}
+    assert compiler_s([torch.ops.aten.addmm.default])(made) is made
+
+
+def test_settings_of_compilers_can_be_set():
+    from adjoint.compat.torch._dynamo.utils import disable_cache_limit, is_compile_supported
+    from adjoint.compat.torch.utils._triton import has_triton
+
+    torch._inductor.config.triton.unique_kernel_names = True
+    with disable_cache_limit():
+        assert not is_compile_supported() and not has_triton()
+
+
+def test_operations_of_other_namespaces_can_be_named():
+    found = torch.ops._c10d_functional.all_gather_into_tensor.default
+    assert {found: 1}[torch.ops._c10d_functional.all_gather_into_tensor.default] == 1
+    with pytest.raises(MissingNameError, match="all_gather_into_tensor"):
+        found(torch.ones(1), 1, "group")
+    with pytest.raises(MissingNameError, match="nonsense"):
+        _ = torch.ops.c10d.nonsense
+
+
+def test_constants_are_part_of_the_shape_of_a_tree():
+    class Constant:
+        def __init__(self, value):
+            self.value = value
+
+        def __eq__(self, other):
+            return isinstance(other, Constant) and self.value == other.value
+
+        def __hash__(self):
+            return hash(self.value)
+
+    with pytest.raises(TypeError, match="__eq__"):
+        trees.register_constant(type("Plain", (), {}))
+    with pytest.raises(TypeError, match="__hash__"):
+        trees.register_constant(type("Compared", (), {"__eq__": lambda self, other: True}))
+    trees.register_constant(Constant)
+    leaves, shape = trees.tree_flatten([Constant(3), 1])
+    assert leaves == [1] and trees.is_constant_class(Constant)
+    assert shape == trees.tree_structure([Constant(3), 2])
+    assert shape != trees.tree_structure([Constant(4), 2])
+    assert trees.tree_unflatten([5], shape) == [Constant(3), 5]
+
+
+def test_types_that_no_tensor_has_are_known_by_name():
+    assert pickle.loads(pickle.dumps(torch.float8_e4m3fn)) is torch.float8_e4m3fn
+    schema = torch._C.parse_schema("a::b(Tensor x, ScalarType kind=float8_e4m3fn) -> Tensor")
+    assert schema.arguments[1].default_value == 24
+
+
+def test_names_of_types():
+    assert torch.Tensor.type(torch.ones(1, dtype=torch.complex64)) == "torch.ComplexFloatTensor"
+    assert torch.Tensor.type(torch.ones(1, dtype=torch.uint16)) == "torch.UInt16Tensor"
+    assert torch.Tensor.type(torch.ones(1)) == "torch.FloatTensor"
+
+
+def test_places_that_may_share_memory():
+    a, b = torch.ones(2), torch.ones(3)
+    assert torch._has_compatible_shallow_copy_type(a, b)
+    assert not torch._has_compatible_shallow_copy_type(a, b.to("meta"))
+    assert torch._C.TensorBase.untyped_storage(a).nbytes() == 8

@@ -413,3 +413,28 @@ def test_a_class_keeps_the_methods_of_its_bases():
     assert x.as_subclass(Second).size() == (2,)
     assert x.as_subclass(Third).size() == "unasked"
     assert x.as_subclass(Third).dim() == 1
+
+
+def test_the_bias_of_a_layer_is_given_by_position():
+    class Doubled(compat.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func is not F.linear:
+                return super().__torch_function__(func, types, args, kwargs or {})
+            inputs, weight, *rest = args
+            return F.linear(inputs, 2 * weight.as_subclass(compat.Tensor), *rest)
+
+    layer = compat.nn.Linear(3, 2)
+    x = compat.ones(4, 3)
+    wanted = F.linear(x, 2 * layer.weight, layer.bias)
+    layer.weight = compat.nn.Parameter(layer.weight.detach().as_subclass(Doubled))
+    assert layer(x).tolist() == wanted.tolist()
+
+
+def test_what_a_parameter_does_with_calls():
+    parameter = compat.nn.Parameter(TENSOR)
+    handler = compat.nn.Parameter.__torch_function__
+    assert handler is compat._C._disabled_torch_function_impl
+    assert type(handler(compat.neg, (), (parameter,))) is compat.Tensor
+    assert not overrides.has_torch_function((parameter,))
+    assert type(compat.neg(parameter)) is compat.Tensor

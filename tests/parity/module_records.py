@@ -170,7 +170,7 @@ class ModuleTrial(Findings):
 
     def exact(self, module: Any, args: Any, kwargs: Any) -> Any:
         """What PyTorch's module answers in double precision."""
-        wide = copy.deepcopy(module).double()
+        wide = _wide_module(module)
         return wide(*_widened(args), **_widened(kwargs))
 
     def gradient(self, sides: Sides, entry: Any, kind: Any, where: str) -> None:
@@ -207,7 +207,7 @@ class ModuleTrial(Findings):
 
     def exact_gradient(self, module: Any, given: Any, seeds: list[Any]) -> Any:
         """The gradient that PyTorch's module has in double precision."""
-        wide = copy.deepcopy(module).double()
+        wide = _wide_module(module)
         args, kwargs = _widened(given[0], kept), _widened(given[1], kept)
         results = [each for each in tensors_in(wide(*args, **kwargs)) if each.requires_grad]
         leaves = [*leaves_of((args, kwargs)), *wide.parameters()]
@@ -287,6 +287,12 @@ class ModuleTrial(Findings):
 def unknown(seeds: list[Any]) -> Any:
     """Second gradients are those of doubles already: nothing is more exact."""
     raise Difference("no other values are known")
+
+
+def _wide_module(module: Any) -> Any:
+    """A copy in double precision; PyTorch's double() leaves complex parameters as they are."""
+    is_complex = any(each.is_complex() for each in module.parameters())
+    return copy.deepcopy(module).to(torch.complex128 if is_complex else torch.float64)
 
 
 def _widened(value: Any, finish: Any = None) -> Any:

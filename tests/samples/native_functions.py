@@ -42,6 +42,7 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((x, 3, 2, 1, 1, True))
 
 
+@samples("grid_sampler")
 @samples("grid_sampler_2d")
 def _(rng: Generator) -> Iterator[Sample]:
     images, grid = rng.normal(size=(2, 3, 4, 5)), rng.uniform(-0.9, 0.9, size=(2, 2, 3, 2))

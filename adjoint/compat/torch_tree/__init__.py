@@ -92,6 +92,11 @@ def __dir__() -> list[str]:
     return [*globals(), *_LATER]
 
 
+def _has_compatible_shallow_copy_type(input: Any, from_: Any) -> bool:
+    """Whether a tensor may take the place of another's memory: of one device and layout."""
+    return bool(input.device.type == from_.device.type and input.layout is from_.layout)
+
+
 # ---- conditions that a program states ----
 
 

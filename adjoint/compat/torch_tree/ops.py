@@ -146,7 +146,7 @@ class Packet:
 
     def overloads(self) -> list[str]:
         """The names of its overloads."""
-        return pytorch_names.overloads(self.__name__) or ["default"]
+        return pytorch_names.overloads(self.__name__, self.namespace) or ["default"]
 
     def __str__(self) -> str:
         return f"{self.namespace}.{self.__name__}"
@@ -189,11 +189,11 @@ class CustomPacket(Packet):
 class _Absent:
     """An operation of PyTorch's that is not there: it can be named, as in a table, not called."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, namespace: str, name: str) -> None:
+        self.namespace, self.name = namespace, name
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise missing(f"ops.aten.{self.name}")
+        raise missing(f"ops.{self.namespace}.{self.name}")
 
 
 def _only_refuses(method: Any) -> bool:
@@ -223,18 +223,20 @@ class Namespace:
         method = getattr(Tensor, name, None)
         if found is None and callable(method) and not _only_refuses(method):
             found = method
-        operation = _Absent(name) if found is None else found
+        operation = _Absent("aten", name) if found is None else found
         packet = vars(self)[name] = Packet(operation, self.name, name)
         return packet
 
-    def _custom(self, name: str) -> CustomPacket:
-        """The custom ops of a name, which may be defined anew."""
+    def _custom(self, name: str) -> Packet:
+        """The custom ops of a name, which may be defined anew; or one that PyTorch has."""
         whole = f"{self.name}::{name}"
         found = {
             _own_overload(op): op for op in REGISTRY.values() if op.name.partition(".")[0] == whole
         }
         if not found:
-            raise missing(f"ops.{self.name}.{name}")
+            if not pytorch_names.overloads(name, self.name):
+                raise missing(f"ops.{self.name}.{name}")
+            return absent_packet(self.name, name)
         packet = _packets.get(whole)
         if packet is None or packet.operations != found:
             packet = _packets[whole] = CustomPacket(found, self.name, name)
@@ -242,6 +244,12 @@ class Namespace:
 
     def __repr__(self) -> str:
         return f"<torch.ops.{self.name}>"
+
+
+@functools.cache
+def absent_packet(namespace: str, name: str) -> Packet:
+    """An operation of a namespace that is PyTorch's own."""
+    return Packet(_Absent(namespace, name), namespace, name)
 
 
 _namespaces: dict[str, Namespace] = {}

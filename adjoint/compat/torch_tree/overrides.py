@@ -18,7 +18,7 @@ from adjoint.compat.torch_tree.ops import Overload, Packet
 from adjoint.ops import PUBLIC
 from adjoint.ops.declaration import METHOD
 from adjoint.tensors import subclass
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, wants_calls
 
 # In a `__torch_dispatch__`, calls are recorded again inside.
 enable_reentrant_dispatch = enable_grad
@@ -33,7 +33,7 @@ _HOMES = ("", "functional", "nn.functional", "nn.init", "linalg", "fft", "specia
 
 def _wants(value: Any) -> bool:
     """Whether a value's class wants to see calls; that of plain tensors does not."""
-    return type(value) is not Tensor and hasattr(type(value), "__torch_function__")
+    return type(value) is not Tensor and wants_calls(type(value))
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:

@@ -255,6 +255,15 @@ def _sampled(
 
 
 @composite(method=False)
+def grid_sampler(
+    input: Value, grid: Value, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Value:
+    """grid_sample with its modes as numbers, from bilinear and zeros on."""
+    rest = (interpolation_mode, padding_mode, align_corners)
+    return _sampled("grid_sampler", input, grid, *rest, input.ndim)
+
+
+@composite(method=False)
 def grid_sampler_2d(
     input: Value, grid: Value, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Value:

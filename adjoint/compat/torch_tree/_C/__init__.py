@@ -29,7 +29,6 @@ from adjoint.compat.torch_tree.library import Tag as Tag
 from adjoint.compat.torch_tree.utils._python_dispatch import (
     dispatch_disabled,
     undispatched,
-    unhandled,
 )
 from adjoint.compat.torch_tree.utils.weak import WeakTensorKeyDictionary
 from adjoint.compat.torch_tree.version import has_lapack as has_lapack
@@ -39,15 +38,14 @@ from adjoint.library.custom_op import shared
 from adjoint.library.schema_text import parse
 from adjoint.pytree import tree_leaves
 from adjoint.random import Generator as Generator, default_generator as default_generator
-from adjoint.tensors.core import TensorCore
 from adjoint.tensors.size import Size as Size
-from adjoint.tensors.subclass import plain
+from adjoint.tensors.subclass import plain, unhandled
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import loops
 from adjoint.transforms.duals import change_tracking
 
 parse_schema = parse
-TensorBase = _TensorBase = TensorCore
+TensorBase = _TensorBase = Tensor
 
 # The pass that is under way.
 _current_autograd_node = graph.current_node

@@ -44,6 +44,7 @@ from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.tensors import subclass
 from adjoint.tensors.pickling import attributes_of
+from adjoint.tensors.subclass import unhandled
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import upper
 
@@ -524,22 +525,6 @@ class dispatch_disabled:
     def __exit__(self, *exc: object) -> None:
         _disabled.reset(self.token)
         self.unseen.__exit__(*exc)
-
-
-class _Unhandled:
-    """A `__torch_function__` that makes the call as if all were plain tensors.
-
-    It is no function, so that it is the same on a class and on its instances.
-    """
-
-    __name__ = "_disabled_torch_function_impl"
-
-    def __call__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        with subclass.plain():
-            return func(*args, **(kwargs or {}))
-
-
-unhandled: Final = _Unhandled()
 
 
 def undispatched(

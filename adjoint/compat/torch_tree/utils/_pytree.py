@@ -55,6 +55,28 @@ def register_pytree_node(
 _register_pytree_node = register_pytree_node
 
 
+_constants: set[Any] = set()  # classes whose instances have no leaves, and are compared whole
+
+
+def register_constant(cls: Any) -> None:
+    """Take instances of cls for parts of a tree's shape; they must be comparable and hashable."""
+    if cls.__eq__ is object.__eq__:
+        raise TypeError(
+            f"register_constant(cls): {cls} has no __eq__ of its own, by which trees are compared"
+        )
+    if cls.__hash__ is None:
+        raise TypeError(
+            f"register_constant(cls): {cls} has no __hash__, which a tree's shape needs"
+        )
+    register_pytree_node(cls, lambda value: ([], value), lambda children, value: value)
+    _constants.add(cls)
+
+
+def is_constant_class(cls: type) -> bool:
+    """Whether instances of cls were registered as parts of a tree's shape."""
+    return cls in _constants
+
+
 class NodeDef(NamedTuple):
     """How a class of containers is taken apart and put together."""
 

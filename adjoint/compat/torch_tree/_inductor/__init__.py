@@ -1,0 +1,1 @@
+"""torch._inductor: PyTorch's compiler, which is not there."""
