@@ -33,14 +33,17 @@ from adjoint.ops.elementwise import (
 )
 from adjoint.ops.inplace import INPLACE, derive_inplace
 from adjoint.ops.matrices import (
+    added_products,
     decompositions,
     distances,
+    einsum,
     factorizations,
     ldl,
     linalg,
     lu,
     matmul,
     matrix_norms,
+    other_products,
     spectra,
 )
 from adjoint.ops.neural import (
@@ -105,6 +108,9 @@ TABLES = (
     copies,
     questions,
     matmul,
+    added_products,
+    einsum,
+    other_products,
     floating,
     special,
     bessel,

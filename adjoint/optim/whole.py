@@ -12,7 +12,8 @@ from adjoint.ops.arranging.shape import t
 from adjoint.ops.elementwise.arithmetic import lerp
 from adjoint.ops.elementwise.powers import rsqrt, square
 from adjoint.ops.elementwise.selection import clamp, minimum
-from adjoint.ops.matrices.matmul import addmm, matmul
+from adjoint.ops.matrices.added_products import addmm
+from adjoint.ops.matrices.matmul import matmul
 from adjoint.ops.reducing.reduction import mean
 from adjoint.optim.elementwise import refuse_wrapped
 from adjoint.optim.optimizer import (

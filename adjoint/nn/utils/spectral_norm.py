@@ -15,7 +15,8 @@ from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.nn.utils.weight_norm import hook_key, take_off
 from adjoint.ops.matrices.distances import normalize
 from adjoint.ops.matrices.linalg import pinverse
-from adjoint.ops.matrices.matmul import dot, linalg_multi_dot as multi_dot, mv
+from adjoint.ops.matrices.matmul import dot, mv
+from adjoint.ops.matrices.other_products import linalg_multi_dot as multi_dot
 
 T_module = TypeVar("T_module", bound=Module)
 

@@ -9,7 +9,8 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import movedim, reshape, unsqueeze
 from adjoint.ops.batch_rules import of_rank, with_batch
 from adjoint.ops.elementwise.arithmetic import add
-from adjoint.ops.matrices.matmul import einsum, matmul, mT, turned_product
+from adjoint.ops.matrices.einsum import einsum
+from adjoint.ops.matrices.matmul import matmul, mT, turned_product
 from adjoint.ops.neural.batches import joined
 from adjoint.ops.op import composite, general, linear as linear_family
 from adjoint.ops.reducing.reduction import sum
