@@ -179,15 +179,78 @@ class Parts(Rows):
         return sums(total * factors), sums(along * factors)
 
 
+class Channels(Rows):
+    """What each channel holds in all samples: a row of parts, one for each sample."""
+
+    def __init__(self, array: Any, axes: Any, weight: Any, bias: Any) -> None:
+        self.kind = array.dtype
+        self.samples, self.channels = array.shape[:2]
+        self.width = math.prod(array.shape[2:])
+        self.stem = (1, self.channels, *[1] * (array.ndim - 2))
+        self.weight, self.bias = weight, bias
+
+    def by_channel(self, array: Any) -> Any:
+        """An array as (channels, samples, elements), without a copy."""
+        return array.reshape(self.samples, self.channels, self.width).swapaxes(0, 1)
+
+    def numbers(self, value: Any, other: float) -> Any:
+        """A number for each channel, the same for all samples."""
+        if value is None:
+            value = np.full(self.channels, other, self.kind)
+        return np.broadcast_to(value.reshape(self.channels, 1), (self.channels, self.samples))
+
+    def run(self, array: Any, eps: float) -> tuple[Any, Any, Any] | None:
+        loop = written_loop("standard_parts")
+        out, (centre, spread) = np.empty_like(array), np.empty((2, self.channels), self.kind)
+        given, made = self.by_channel(array), (self.by_channel(out), centre, spread)
+        factors, shifts = self.numbers(self.weight, 1), self.numbers(self.bias, 0)
+
+        def compute(part: slice) -> None:
+            taken = tuple([each[part] for each in made])
+            loop(given[part], factors[part], shifts[part], self.kind.type(eps), out=taken)
+
+        over_rows(compute, self.channels, self.samples * self.width)
+        return out, centre.reshape(self.stem), spread.reshape(self.stem)
+
+    def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
+        loop, out = written_loop("standard_parts_back"), np.empty_like(given[1])
+        grads, rows = self.by_channel(given[0]), self.by_channel(given[1])
+        numbers = [each.reshape(-1) for each in given[2:]]
+        factors, written = self.numbers(self.weight, 1), self.by_channel(out)
+        sums = np.empty((2, self.channels, self.samples), self.kind)
+
+        def compute(part: slice) -> None:
+            taken = [each[part] for each in (grads, rows, factors, *numbers)]
+            made = (written[part], sums[0, part], sums[1, part])
+            loop(*taken, self.kind.type(eps), out=made)
+
+        over_rows(compute, self.channels, self.samples * self.width)
+        by_weight, by_bias = np.add.reduce(sums, axis=2).reshape(2, *self.stem)
+        return out, by_weight, by_bias
+
+
+def _are_channels(array: Any, axes: Any, given: list[Any]) -> bool:
+    """Whether all axes but the second are summed over, by loops, and numbers are a channel's."""
+    stem = (1, array.shape[1], *[1] * (array.ndim - 2)) if array.ndim > 2 else ()
+    return (
+        sorted(axis % array.ndim for axis in axes) == [0, *range(2, array.ndim)]
+        and all(value.shape == stem for value in given)
+        and SHORT <= math.prod(array.shape[2:]) <= BLOCK
+        and written_loop("standard_parts") is not None
+    )
+
+
 def rows_of(array: Any, axes: Any, weight: Any, bias: Any) -> Rows | None:
     """The rows of an array, or None where its axes or factors are of another form."""
     lead = array.ndim - len(axes)
     sizes = array.shape[lead:]
     given = [value for value in (weight, bias) if value is not None]
+    if array.dtype.char not in "fd" or any(value.dtype != array.dtype for value in given):
+        return None
+    if array.size and _are_channels(array, axes, given):
+        return Channels(array, axes, weight, bias)
     last = [axis % array.ndim for axis in axes] == list(range(lead, array.ndim))
     if not last or not array.size or not SHORT <= math.prod(sizes) <= LONG:
-        return None
-    if array.dtype.char not in "fd" or any(value.dtype != array.dtype for value in given):
         return None
     if all(value.shape == sizes for value in given):
         return Rows(array, axes, weight, bias)

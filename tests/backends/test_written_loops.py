@@ -402,6 +402,32 @@ def test_standard_parts(shape: Any, kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(1, 1, 8), (3, 2, 4, 33), (5, 3, 70), (2, 4, 3, 3, 5)])
+def test_standard_channels(shape: Any, kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    array, slope = rng.normal(size=(2, *shape)).astype(kind)
+    stem, axes = (1, shape[1], *[1] * (len(shape) - 2)), (0, *range(2, len(shape)))
+    weight, bias, on_mean, on_spread = rng.normal(size=(4, *stem)).astype(kind)
+    for factor, shift in ((weight, bias), (weight, None), (None, None)):
+        assert isinstance(standardizing.rows_of(array, axes, factor, shift), standardizing.Channels)
+        found = PLAIN.standardized(np.asfortranarray(array), factor, shift, axes, 1e-5)
+        expected = Namespace.standardized(PLAIN, array, factor, shift, axes, 1e-5)
+        for one, other in zip(found, expected, strict=True):
+            close(one, other, kind)
+        grads = (slope, on_mean, on_spread)
+        made = PLAIN.standardized_back(grads, array, factor, *found[1:], axes, 1e-5)
+        rest = (array - found[1]).astype(np.float64)
+        scale = 1 / np.sqrt(found[2] + 1e-5)
+        part = slope if factor is None else slope * factor
+        along = (part * rest).sum(axes, keepdims=True) * scale**3 - 2 * on_spread
+        total = part.sum(axes, keepdims=True, dtype=np.float64) * scale - on_mean
+        count = array.size // shape[1]
+        close(made[0], (part * scale - (rest * along + total) / count).astype(kind), kind)
+        close(made[1], (slope * rest * scale).sum(axes, keepdims=True).astype(kind), kind)
+        close(made[2], slope.sum(axes, keepdims=True, dtype=np.float64).astype(kind), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("width", [1, 7, 8, 33])
 def test_matched_rows(width: int, kind: Any) -> None:
     rng = np.random.default_rng(0)

@@ -83,20 +83,36 @@
         forget_exceptions();                                                                       \
     }
 
-/* The same over rows of c parts of n elements, whose weight and bias are a number for each part. */
+/* The same over rows of c parts of n elements, whose weight and bias are a number for each part.
+ *
+ * The elements of a part lie in order. Parts that do so as well are summed in one run.
+ */
+#define PART(T, place, row, step, part) ((T *)(ROW(place, row) + (part) * (step)))
+
 #define STANDARD_PARTS(T, S, root)                                                                 \
     SUMMED(T, S, row_apart, x[i] * (y[i] - centre))                                                \
-    static void standard_parts_##S(char **args, const npy_intp *dimensions,                  \
-                                         const npy_intp *steps, void *data) {                      \
+    static void standard_parts_##S(char **args, const npy_intp *dimensions,                        \
+                                   const npy_intp *steps, void *data) {                            \
         const npy_intp count = dimensions[0], c = dimensions[1], n = dimensions[2];                \
         const npy_intp *core = steps + 7;                                                          \
+        const int whole = core[0] == n * (npy_intp)sizeof(T);                                      \
+        const npy_intp runs = whole ? 1 : c, length = whole ? c * n : n;                           \
         for (npy_intp row = 0; row < count; row++) {                                               \
-            const T *x = (const T *)ROW(0, row), eps = *(const T *)ROW(3, row);                    \
-            T *out = (T *)ROW(4, row);                                                             \
-            const T mean = row_sum_##S(x, x, x, 0, c * n) / (T)(c * n);                            \
-            const T spread = row_spread_##S(x, x, x, mean, c * n) / (T)(c * n);                    \
-            const T scale = 1 / root(spread + eps);                                                \
-            for (npy_intp part = 0; part < c; part++, x += n, out += n) {                          \
+            const T eps = *(const T *)ROW(3, row);                                                 \
+            double total = 0, squares = 0;                                                         \
+            for (npy_intp run = 0; run < runs; run++) {                                            \
+                const T *x = PART(const T, 0, row, core[0], run);                                  \
+                total += row_sum_##S(x, x, x, 0, length);                                          \
+            }                                                                                      \
+            const T mean = (T)(total / (double)(c * n));                                           \
+            for (npy_intp run = 0; run < runs; run++) {                                            \
+                const T *x = PART(const T, 0, row, core[0], run);                                  \
+                squares += row_spread_##S(x, x, x, mean, length);                                  \
+            }                                                                                      \
+            const T spread = (T)(squares / (double)(c * n)), scale = 1 / root(spread + eps);       \
+            for (npy_intp part = 0; part < c; part++) {                                            \
+                const T *x = PART(const T, 0, row, core[0], part);                                 \
+                T *out = PART(T, 4, row, core[4], part);                                           \
                 const T weight = ELEMENT(const T, ROW(1, row), core[2], part);                     \
                 const T bias = ELEMENT(const T, ROW(2, row), core[3], part);                       \
                 IN_ANY_ORDER                                                                       \
@@ -107,28 +123,32 @@
         }                                                                                          \
         forget_exceptions();                                                                       \
     }                                                                                              \
-    static void standard_parts_back_##S(char **args, const npy_intp *dimensions,             \
-                                              const npy_intp *steps, void *data) {                 \
+    static void standard_parts_back_##S(char **args, const npy_intp *dimensions,                   \
+                                        const npy_intp *steps, void *data) {                       \
         const npy_intp count = dimensions[0], c = dimensions[1], n = dimensions[2];                \
         const npy_intp *core = steps + 11;                                                         \
         for (npy_intp row = 0; row < count; row++) {                                               \
-            const T *slope = (const T *)ROW(0, row), *x = (const T *)ROW(1, row);                  \
             const T mean = *(const T *)ROW(3, row), eps = *(const T *)ROW(7, row);                 \
             const T scale = 1 / root(*(const T *)ROW(4, row) + eps);                               \
-            T *out = (T *)ROW(8, row), total = 0, along = 0;                                       \
+            double total = 0, along = 0;                                                           \
             for (npy_intp part = 0; part < c; part++) {                                            \
+                const T *slope = PART(const T, 0, row, core[0], part);                             \
+                const T *x = PART(const T, 1, row, core[2], part);                                 \
                 const T weight = ELEMENT(const T, ROW(2, row), core[4], part);                     \
-                const T sum = row_sum_##S(slope + part * n, x, x, 0, n);                           \
-                const T apart = row_apart_##S(slope + part * n, x + part * n, x, mean, n);         \
+                const T sum = row_sum_##S(slope, x, x, 0, n);                                      \
+                const T apart = row_apart_##S(slope, x, x, mean, n);                               \
                 total += sum * weight;                                                             \
                 along += apart * weight;                                                           \
                 ELEMENT(T, ROW(9, row), core[7], part) = apart * scale;                            \
                 ELEMENT(T, ROW(10, row), core[8], part) = sum;                                     \
             }                                                                                      \
             const T all = (T)(c * n), on_spread = *(const T *)ROW(6, row);                         \
-            const T tilt = (along * scale * scale * scale - 2 * on_spread) / all;                  \
-            const T shift = (total * scale - *(const T *)ROW(5, row)) / all;                       \
-            for (npy_intp part = 0; part < c; part++, slope += n, x += n, out += n) {              \
+            const T tilt = ((T)along * scale * scale * scale - 2 * on_spread) / all;               \
+            const T shift = ((T)total * scale - *(const T *)ROW(5, row)) / all;                    \
+            for (npy_intp part = 0; part < c; part++) {                                            \
+                const T *slope = PART(const T, 0, row, core[0], part);                             \
+                const T *x = PART(const T, 1, row, core[2], part);                                 \
+                T *out = PART(T, 8, row, core[5], part);                                           \
                 const T weight = ELEMENT(const T, ROW(2, row), core[4], part) * scale;             \
                 IN_ANY_ORDER                                                                       \
                 for (npy_intp i = 0; i < n; i++) {                                                 \
