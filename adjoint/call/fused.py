@@ -48,14 +48,14 @@ class Loop:
         values: list[Any],
         order: list[int],
         conditions: list[tuple[str, int, Any, bool]],
-        limited: bool,
+        narrows: bool,
     ) -> None:
         self.function = function  # a ufunc of NumPy's
         self.kinds = kinds
         self.values = values  # where an argument must be exactly one
         self.order = order
         self.conditions = conditions
-        self.limited = limited  # it holds a limit of float32; 16-bit floats have others
+        self.narrows = narrows  # in float32 it computes what 16-bit floats want, to be rounded
 
     def fits(self, args: list[Any], array_type: Any) -> bool:
         """Whether it computes what is asked for with these arguments, its arrays of a type."""
@@ -152,7 +152,7 @@ class Fused:
                     wide += 1
                 elif kind is None and own.itemsize == 2 and is_half(own):
                     kind = own
-                elif own != kind:
+                elif kind is None or own != kind:  # None would be equal to float64
                     return None
         if kind is None:
             return None
@@ -166,6 +166,8 @@ class Fused:
         if kind.char != "e":  # of which NumPy knows no more than the bits
             given = [v.view(BITS) if type(v) is NDARRAY and v.dtype == kind else v for v in given]
         if target is not None:
+            if kind.char != "e" and function.types[0][-1] == "?":
+                return None  # a truth would be written as bits
             function(*given, out=target if kind.char == "e" else target.view(BITS))
             return target
         out = function(*given)
@@ -174,7 +176,7 @@ class Fused:
     def order_for_halves(self, args: list[Any]) -> tuple[Any, list[int]] | None:
         """The function that does for float32 what is asked for, and the arguments it takes."""
         for loop in self.loops:
-            if not loop.limited and loop.fits(args, NDARRAY):
+            if loop.narrows and loop.fits(args, NDARRAY):
                 for i in loop.order:
                     if loop.kinds[i] == EITHER and type(args[i]) is not NDARRAY:
                         return None

@@ -38,7 +38,8 @@ def attach_loops() -> None:
         op = TABLE[name]
         kinds = [_kind(op, place, i, kind) for i, kind in enumerate(key)]
         function = module.loops[loop]
-        made = Loop(function, kinds, list(key), list(order), list(conditions), limited)
+        narrows = not limited and bool(op.wide)
+        made = Loop(function, kinds, list(key), list(order), list(conditions), narrows)
         if place == FORWARD:
             op.fused = op.fused or Fused()
             op.fused.add(made)
@@ -55,7 +56,7 @@ def attach_loops() -> None:
             _shorten(op)
     for op in TABLE.values():
         direct = None if op.looped else ufunc_of(op.direct)
-        if op.diagonal and direct is not None:
+        if op.diagonal and op.wide and direct is not None:
             op.fused = op.fused or Fused()
             op.fused.direct, op.fused.defaults = direct, op.defaults
     for name, place, key, order, answers, loop in of_rows:
@@ -125,7 +126,7 @@ def attach_kernels(op: Op, backend: Any) -> None:
         kinds = [_kind(op, each.place, i, kind) for i, kind in enumerate(each.key)]
         order = [*each.arrays, *each.numbers]
         conditions = list(each.conditions)
-        loop = Loop(backend.kernel(texts), kinds, list(each.key), order, conditions, False)
+        loop = Loop(backend.kernel(texts), kinds, list(each.key), order, conditions, True)
         if each.place == FORWARD:
             made.add(loop)
         elif each.place != PUSH:

@@ -142,7 +142,6 @@ IMPORTS = {
     "lookup": (SPARSE, "what of a call's arguments is an array"),
     "numpy_backend": ("adjoint/ops/op.py", "NumPy's own functions are the short path"),
     "ufunc_of": (("adjoint/ops/op.py", "adjoint/ops/attaching.py"), "and serve 16-bit floats"),
-    "spread_rows": ("adjoint/ops/attaching.py", "loops over rows that threads share"),
 }
 # What only the arrays of some libraries have.
 MARKS = {"library", "flags", "base", "aval", "ctypes", "__array_interface__", "NDARRAY"}

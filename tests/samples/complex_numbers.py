@@ -18,6 +18,12 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
         yield dataclasses.replace(sample, torch="conj_physical")
 
 
+@samples("conj_physical_")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield Sample((complex_array(rng, 2, 3),), differentiate=False, torch="Tensor.conj_physical_")
+    yield Sample((rng.normal(size=3),), differentiate=False, torch="Tensor.conj_physical_")
+
+
 samples("resolve_conj", "resolve_neg")(real_numbers)
 
 
