@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.backends import Backend, Namespace, register, register_recogniser
 from adjoint.backends.convolution import Layout
+from adjoint.backends.error_state import quiet
 from adjoint.device import device
 
 _jax: Any = jax  # for its functions without type hints
@@ -76,7 +77,7 @@ def _held(array: Any) -> Any:
     kind = jax.dtypes.canonicalize_dtype(array.dtype)
     if kind == array.dtype:
         return array
-    with np.errstate(over="ignore", invalid="ignore"):
+    with quiet():
         narrow = array.astype(kind)
     whole = array.dtype.kind in "iu"
     lost = narrow != array if whole else np.isinf(narrow) & ~np.isinf(array)

@@ -363,6 +363,10 @@ class NumpyNamespace(
         out.imag = imag
         return out
 
+    def errstate(self, **kinds: str) -> Any:
+        """Like NumPy's own, in whose Python code a signal could leave the state changed."""
+        return quiet()
+
     def power(self, array: Any, exponent: Any, out: Any = None) -> Any:
         """array ** exponent; squares take half the time of powers."""
         if type(exponent) is int and exponent == 2:

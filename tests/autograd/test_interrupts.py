@@ -409,6 +409,20 @@ class TestKernels:
                 place += 1
             assert place
 
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda x: adjoint.tensor([0.5, 1e300], dtype=adjoint.float32),
+            lambda x: adjoint.multinomial(x, 2),
+            lambda x: adjoint.nn.functional.ctc_loss(x.expand(4, 1, 3), x[:2].long(), (4,), (2,)),
+        ],
+        ids=["tensor", "multinomial", "ctc_loss"],
+    )
+    def test_no_function_of_ours_sets_it_in_python(self, function):
+        """A signal that is heard in NumPy's own code could leave the state changed."""
+        folder = str(Path(np.__file__).with_name("_core") / "_ufunc_config.py")
+        assert not heard_at(0, function, adjoint.tensor([1.0, 2.0, 1.0]), folder=folder)
+
     def test_in_the_name_of_a_hook(self):
         class Sending:
             def __repr__(self):

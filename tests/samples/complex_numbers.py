@@ -14,6 +14,7 @@ samples("conj", "conj_physical")(any_number)
 
 @samples("conjugate_of")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield Sample((complex_array(rng, 2, 3),), torch="conj_physical")
     for sample in any_number(rng):
         yield dataclasses.replace(sample, torch="conj_physical")
 
