@@ -9,7 +9,6 @@ from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.places import Lifted, Place
 from adjoint.tensors.core import NDARRAY
 
-
 FEW = 1 << 10  # bytes, which are compared sooner than sent
 
 
@@ -31,7 +30,7 @@ class Inputs:
         self.spread = tracing.spread is not None  # over the devices of a mesh
         # What events make seldom differs from call to call: where XLA's memory is, a copy is kept.
         self.sending = tracing.device.type == "xla" and not self.spread
-        self.sent: dict[int, tuple[bytes, Any]] = {}
+        self.sent: dict[int, tuple[Any, bytes, Any]] = {}
         self.shardings: dict[int, Any] = {}
         for position, number in enumerate(numbers):
             source = tracing.inputs[number]
@@ -61,6 +60,13 @@ class Inputs:
             else:
                 inputs[position] = self._copied(position, xla.handed(array))
         return inputs
+
+    def place(self, tensor: Any) -> tuple[int, int]:
+        """The number of a tensor that stays among those, and the position of its array."""
+        for number, (position, each) in enumerate(self.fixed):
+            if each is tensor:
+                return number, position
+        return -1, -1
 
     def _compare(self, position: int, array: Any) -> None:
         shape, dtype = self.specs[position]
@@ -101,11 +107,14 @@ class Inputs:
         if not self.sending or type(made) is not NDARRAY or made.nbytes > FEW:
             self.arrays[position] = self._copied(position, made)
             return
-        values = made.tobytes()
         last = self.sent.get(position)
-        if last is None or last[0] != values:
-            last = self.sent[position] = (values, xla.sent(made))
-        self.arrays[position] = last[1]
+        if last is not None and last[0] is made:
+            return
+        values = made.tobytes()
+        if last is None or last[1] != values:
+            last = (made, values, xla.sent(made))
+        self.sent[position] = (made, values, last[2])
+        self.arrays[position] = last[2]
 
     def _copied(self, position: int, array: Any) -> Any:
         """A copy where XLA reads it again at each call; of a large array itself."""
