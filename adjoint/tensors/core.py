@@ -22,6 +22,7 @@ NDARRAY: Final[Any] = backends.NDARRAY
 F32: Final[Any] = float32.numpy_dtype
 F64: Final[Any] = float64.numpy_dtype
 NUMPY_BACKEND: Final[Any] = numpy_backend
+BY_TYPE: Final[dict[Any, Any]] = backends.BY_TYPE
 set_attribute: Final[Any] = object.__setattr__
 
 
@@ -29,7 +30,8 @@ def backend_of(array: Any) -> Any:
     """The backend of an array, or of an array type; NumPy's without a look-up."""
     if type(array) is NDARRAY or array is NDARRAY:
         return NUMPY_BACKEND
-    return backends.backend_of(array)
+    found = BY_TYPE.get(type(array))
+    return backends.backend_of(array) if found is None else found
 
 
 def is_floating(array: Any) -> bool:
