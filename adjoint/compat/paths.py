@@ -127,6 +127,13 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "_tensor_str": ("adjoint",),
     "autograd": (f"{_TREE}.autograd.grad_mode",),
     "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
+    "distributed": (f"{_TREE}.distributed.distributed_c10d", f"{_TREE}.distributed.collectives"),
+    "distributed.distributed_c10d": (f"{_TREE}.distributed.collectives",),
+    "distributed.nn": (f"{_TREE}.distributed.nn.functional",),
+    **dict.fromkeys(
+        ("distributed.tensor", "distributed._tensor", "distributed._tensor.placement_types"),
+        (f"{_TREE}.distributed.tensor.placement_types",),
+    ),
     "distributions.utils": ("adjoint.distributions.parameters",),
     "_functorch.make_functional": ("adjoint.functorch",),
     "functional": ("adjoint",),
