@@ -140,8 +140,9 @@ class profile(Results):
 
     def step(self) -> None:
         """A step of the loop is over; the next begins."""
-        self._end_step(save=self.schedule(self.step_num) is ProfilerAction.RECORD_AND_SAVE)
-        self.step_num += 1
+        save = self.schedule(self.step_num) is ProfilerAction.RECORD_AND_SAVE
+        self.step_num += 1  # before on_trace_ready, which may ask
+        self._end_step(save)
         self.stepped = True
         self._begin_step()
 

@@ -20,7 +20,6 @@ from adjoint.autograd.recorder import Recorder, Running, running_in_context
 from adjoint.call.context import Scope, Settings, current, replaced
 from adjoint.call.held import Held
 
-
 # PyTorch's options about what there is none of here: its library for events, other devices.
 _UNUSED = {
     "acc_events",

@@ -198,7 +198,7 @@ class EventList(list[Any]):
     ) -> str:
         """The events as text, the largest first if `sort_by` names a column.
 
-        Times of devices are in those of the CPU, which waits for them: sorting by them does nothing.
+        The CPU's times have those of devices, which it waits for: sorting by these does nothing.
         """
         if sort_by is not None and sort_by.removeprefix("self_").startswith(("cuda_", "device_")):
             sort_by = None

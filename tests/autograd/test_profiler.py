@@ -590,10 +590,11 @@ def test_schedules(loops):
 
 
 def test_steps_of_a_loop(loops, tmp_path):
-    seen = []
+    seen, numbers = [], []
 
     def ready(run):
         seen.append([e.name for e in run.events() if e.name.startswith("ProfilerStep")])
+        numbers.append(run.step_num)
 
     plan = loops.schedule(wait=1, warmup=0, active=2, repeat=2)
     with loops.profile(schedule=plan, on_trace_ready=ready) as run:
@@ -601,7 +602,7 @@ def test_steps_of_a_loop(loops, tmp_path):
             program()
             run.step()
     assert seen == [["ProfilerStep#1", "ProfilerStep#2"], ["ProfilerStep#4", "ProfilerStep#5"]]
-    assert run.step_num == 7
+    assert (run.step_num, numbers) == (7, [3, 6])
     run.export_chrome_trace(tmp_path / "trace.json")
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
 
