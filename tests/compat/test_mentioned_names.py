@@ -31,6 +31,12 @@ def test_configuration_is_text():
     assert "hardware_concurrency" in torch.__config__.parallel_info()
 
 
+def test_whether_a_gpu_was_used():
+    """Reversible networks ask the variable, to keep the state of its random numbers."""
+    assert torch.cuda._initialized is torch.cuda.is_initialized()
+    torch.cuda._lazy_init()
+
+
 def test_sets_of_dispatch_keys():
     keys = torch._C.DispatchKey
     some = torch._C.DispatchKeySet(keys.AutocastCPU) | torch._C.DispatchKeySet(keys.CPU)

@@ -43,8 +43,17 @@ def is_available() -> bool:
 is_initialized = is_available
 
 
+def __getattr__(name: str) -> Any:
+    if name == "_initialized":  # a variable of PyTorch's, where is_initialized is a function
+        return is_available()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def init() -> None:
     """Nothing to do: a device is opened when first used."""
+
+
+_lazy_init = init
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
