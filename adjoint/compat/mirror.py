@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.compat import pytorch_names
-from adjoint.compat.missing_names import Missing, missing, placeholder, torch_path
+from adjoint.compat.missing_names import Missing, class_of, missing, torch_path
 from adjoint.compat.paths import ABSENT, LISTED, PATHS
 
 ROOT = "adjoint.compat.torch"
@@ -94,13 +94,14 @@ def _look_up(path: str) -> Any:
     for shown in _homes(parent):
         found = getattr(shown, name, None)
         # adjoint's own modules are shown under PyTorch's paths alone, as Mirrors; one that can be
-        # called is a function too, and meant as that.
-        if hasattr(shown, name) and (callable(found) or not isinstance(found, ModuleType)):
+        # called is a function too, and meant as that. Python's own are what they are.
+        hidden = isinstance(found, ModuleType) and name not in sys.stdlib_module_names
+        if hasattr(shown, name) and (callable(found) or not hidden):
             return found
     if path in PATHS or (pytorch_names.is_listed_module(path) and ABSENT not in PATHS[parent]):
         return importlib.import_module(f"{ROOT}.{path}")
     if pytorch_names.is_class(path):
-        return placeholder(path)
+        return class_of(path)
     raise missing(path)
 
 

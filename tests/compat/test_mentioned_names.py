@@ -1,6 +1,7 @@
 """Names that programs mention and do not call: there, as what they are or as placeholders."""
 
 import pickle
+import sys
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 
@@ -8,7 +9,8 @@ import pytest
 
 import adjoint
 import adjoint.compat.torch as torch
-from adjoint.compat.missing_names import MissingNameError
+from adjoint.compat import pytorch_names
+from adjoint.compat.missing_names import IMPORTED, MissingNameError
 from adjoint.compat.torch.utils import _pytree as trees
 from adjoint.compat.torch.utils.data import IterDataPipe, functional_datapipe
 from adjoint.compat.torch.utils.data.dataloader import _SingleProcessDataLoaderIter
@@ -292,3 +294,24 @@ def test_places_that_may_share_memory():
     assert torch._has_compatible_shallow_copy_type(a, b)
     assert not torch._has_compatible_shallow_copy_type(a, b.to("meta"))
     assert torch._C.TensorBase.untyped_storage(a).nbytes() == 8
+
+
+def test_classes_that_modules_import_are_the_ones_at_home():
+    from adjoint.compat.torch.nn.modules.rnn import PackedSequence
+    from adjoint.compat.torch.optim.lr_scheduler import Optimizer
+
+    assert Optimizer is torch.optim.Optimizer and torch.nn.init.Tensor is torch.Tensor
+    assert PackedSequence is torch.nn.utils.rnn.PackedSequence
+    assert torch.serialization.pickle is pickle
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTED))
+def test_pytorch_s_modules_import_one_class_of_a_name(name, request):
+    """Where two of PyTorch's modules have a class of this name, it is the same class."""
+    pytorch = request.getfixturevalue("torch")
+    modules = {path: module for path, module in list(sys.modules.items()) if path[:6] == "torch."}
+    home = f"torch.{IMPORTED[name]}".rstrip(".")
+    wanted = getattr(modules.get(home, pytorch), name)
+    for path, module in modules.items():
+        if pytorch_names.is_class(f"{path[6:]}.{name}"):
+            assert vars(module).get(name, wanted) is wanted, path
