@@ -153,6 +153,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "nn.parameter": ("adjoint.nn",),
     "optim.optimizer": ("adjoint.optim",),
     "profiler": ("adjoint.autograd.profiler",),
+    "profiler.profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
     "utils._cxx_pytree": (f"{_TREE}.utils._pytree", "adjoint.pytree"),
     "utils._pytree": ("adjoint.pytree",),
     "utils.data._utils": (),

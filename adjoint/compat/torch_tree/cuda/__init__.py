@@ -84,6 +84,42 @@ def set_device(device: Any) -> None:
         _required().Device(number).use()
 
 
+class device:
+    """Inside, a GPU is the one that is used; a number below 0 or None changes nothing."""
+
+    def __init__(self, device: Any) -> None:
+        named = device if isinstance(device, int) or device is None else as_device(device)
+        self.idx = -1 if named is None else getattr(named, "index", named)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx is not None and self.idx >= 0:
+            self.prev_idx = current_device()
+            set_device(self.idx)
+
+    def __exit__(self, *exc: object) -> None:
+        if self.prev_idx >= 0:
+            set_device(self.prev_idx)
+
+
+class device_of(device):
+    """Inside, the GPU of a tensor is the one that is used, if it is on one."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.device.index if obj.is_cuda else -1)
+
+
+def get_arch_list() -> list[str]:
+    """The GPUs that PyTorch's kernels were made for: there are none."""
+    return []
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """The bytes that are free, and all, on a GPU."""
+    found: tuple[int, int] = _required().runtime.memGetInfo()
+    return found
+
+
 def synchronize(device: Any = None) -> None:
     """Wait for the work of the current GPU."""
     _required().Device().synchronize()
