@@ -1,4 +1,4 @@
-"""Constructors and forwards have PyTorch's parameters, by name, for programs that look or say them."""
+"""Constructors and forwards have the parameters that PyTorch's have, by name."""
 
 import inspect
 
