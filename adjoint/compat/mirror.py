@@ -7,6 +7,7 @@ name that PyTorch has and adjoint has not can be imported too, and fails when us
 
 import importlib
 import importlib.abc
+import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
@@ -140,6 +141,18 @@ class MirrorFinder(importlib.abc.MetaPathFinder):
         if hasattr(sys.modules[parent], name) or not pytorch_names.is_known(path_below):
             return None  # a function or class is no module, or there is nothing: Python says so
         return ModuleSpec(fullname, _Loader(), is_package=True)
+
+
+def make_public() -> Iterator[tuple[str, ModuleType]]:
+    """The public modules below torch, which PyTorch's import loads, without looking into them."""
+    for path in PATHS:
+        begins_late = path in LISTED or path.startswith(("functorch", "utils.tensorboard"))
+        if path and not begins_late and "_" not in (part[0] for part in path.split(".")):
+            name = f"{ROOT}.{path}"
+            if name not in sys.modules:
+                spec = ModuleSpec(name, _Loader(), is_package=True)
+                sys.modules[name] = importlib.util.module_from_spec(spec)
+            yield path, sys.modules[name]
 
 
 def reflect(name: str) -> None:
