@@ -123,6 +123,18 @@ def test_a_module_in_one_process(group):
         parallel.register_comm_hook(None, lambda state, bucket: None)
 
 
+def test_a_sampler_asks_the_group(group):
+    sampler = torch.utils.data.DistributedSampler(range(3), shuffle=False)
+    assert (list(sampler), sampler.num_replicas, sampler.rank) == ([0, 1, 2], 1, 0)
+    assert torch.utils.data.distributed.DistributedSampler is type(sampler)
+
+
+def test_a_sampler_without_a_group_is_told_whom_it_is_for():
+    assert list(torch.utils.data.DistributedSampler(range(4), 2, 1, shuffle=False)) == [1, 3]
+    with pytest.raises(ValueError, match="init_process_group"):
+        torch.utils.data.DistributedSampler(range(3))
+
+
 def test_a_mesh_of_one(group):
     mesh = distributed.init_device_mesh("cpu", (1, 1), mesh_dim_names=("data", "model"))
     assert repr(mesh) == "DeviceMesh((data=1, model=1), 'cpu', stride=((), ()))"
