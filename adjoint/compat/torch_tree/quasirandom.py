@@ -26,18 +26,19 @@ class SobolEngine:
         """How many points were drawn or left out."""
         return int(self._points.num_generated)
 
-    def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Tensor:
+    def draw(self, n: int = 1, out: Tensor | None = None, dtype: Any = None) -> Any:
         """The next n points, as rows."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # SciPy's, that n is no power of 2
             drawn = self._points.random(n)
-        found: Any = from_numpy(drawn).to(dtype or get_default_dtype())
+        double: Any = from_numpy(drawn)
+        found = double.to(dtype or get_default_dtype())
         if out is None:
             return found
         target: Any = out
         return target.resize_as_(found).copy_(found)
 
-    def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Tensor:
+    def draw_base2(self, m: int, out: Tensor | None = None, dtype: Any = None) -> Any:
         """The next 2**m points, if as many were drawn before that all are balanced."""
         whole = self.num_generated + 2**m
         if whole & (whole - 1):

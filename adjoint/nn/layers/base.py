@@ -52,10 +52,12 @@ class Stateless(Module):
         )
         cls.passed = cls.passed_on()
         if "fields" in vars(cls) and _is_copy(cls.__init__, Stateless.__init__):
-            cls.__init__ = _method(Stateless.__init__, cls.signature.parameters.values())
+            own = _method(Stateless.__init__, cls.signature.parameters.values())
+            cls.__init__ = own  # type: ignore[method-assign]
         if "function" in vars(cls) and _is_copy(cls.forward, Stateless.forward):
             wanted = inspect.signature(cls.function).parameters.values()
-            cls.forward = _method(Stateless.forward, takewhile(cls._is_tensor, wanted))
+            own = _method(Stateless.forward, takewhile(cls._is_tensor, wanted))
+            cls.forward = own  # type: ignore[method-assign]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

@@ -88,12 +88,13 @@ class device:
     """Inside, a GPU is the one that is used; a number below 0 or None changes nothing."""
 
     def __init__(self, device: Any) -> None:
-        named = device if isinstance(device, int) or device is None else as_device(device)
-        self.idx = -1 if named is None else getattr(named, "index", named)
+        if device is not None and not isinstance(device, int):
+            device = as_device(device).index
+        self.idx = -1 if device is None else device
         self.prev_idx = -1
 
     def __enter__(self) -> None:
-        if self.idx is not None and self.idx >= 0:
+        if self.idx >= 0:
             self.prev_idx = current_device()
             set_device(self.idx)
 

@@ -56,14 +56,15 @@ def _canonical_mask(
         )
     if mask.dtype is not truth:
         return mask
-    return zeros_like(mask, dtype=target_type).masked_fill(mask, -math.inf)
+    added: Any = zeros_like(mask, dtype=target_type)
+    return added.masked_fill(mask, -math.inf)
 
 
 def _mha_shape_check(
     query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int
 ) -> bool:
     """Whether there is a batch; refuses numbers of dimensions that don't belong together."""
-    batched = query.dim() == 3
+    batched: bool = query.dim() == 3
     if query.dim() not in (2, 3):
         raise AssertionError(f"query should have 2 or 3 dimensions, has {query.dim()}")
     for name, tensor in (("key", key), ("value", value)):

@@ -8,6 +8,7 @@ from adjoint.autograd.grad_mode import set_grad_enabled
 from adjoint.call.context import is_grad_enabled
 from adjoint.compat.no_compiler import unchanged
 from adjoint.dtypes import float32, float64, get_default_dtype
+from adjoint.ops.arranging.shape import squeeze
 from adjoint.ops.elementwise.complex_numbers import view_as_real
 from adjoint.tensors.tensor import Tensor
 
@@ -58,7 +59,7 @@ def _get_value(x: Any) -> Any:
 
 def _to_scalar(x: Any) -> Any:
     """A tensor of one element without dimensions; a number as it is."""
-    return x.squeeze() if isinstance(x, Tensor) and x.dim() != 0 else x
+    return x if not isinstance(x, Tensor) or x.ndim == 0 else squeeze(x)
 
 
 def _stack_if_compiling(x: Any) -> Any:
