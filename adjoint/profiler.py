@@ -1,6 +1,7 @@
 """Profiles of training loops, under the names of `torch.profiler`: schedules, steps, traces."""
 
 import enum
+import json
 import os
 import socket
 import time
@@ -9,8 +10,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from adjoint.autograd import profiler
-from adjoint.autograd.profiler import EventList, record_function as record_function
-from adjoint.autograd.profiler_events import Results
+from adjoint.autograd.profiler import (
+    EventList,
+    record_function as record_function,
+    tell_unused,
+)
+from adjoint.autograd.profiler_events import Results, write_trace
 
 
 class ProfilerActivity(enum.Enum):
@@ -34,16 +39,26 @@ RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def schedule(
-    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
+    *,
+    wait: int,
+    warmup: int,
+    active: int,
+    repeat: int = 0,
+    skip_first: int = 0,
+    skip_first_wait: int = 0,
 ) -> Callable[[int], ProfilerAction]:
-    """Skip some steps, then in cycles wait, warm up and record; `repeat` cycles, 0 for ever."""
+    """Skip some steps, then in cycles wait, warm up and record; `repeat` cycles, 0 for ever.
+
+    With skip_first_wait the first cycle does not wait.
+    """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise ValueError("schedule: active must be positive, and all other numbers at least 0")
 
     def action(step: int) -> ProfilerAction:
         if step < 0:
             raise ValueError(f"schedule: steps are counted from 0, got {step}")
-        cycle, place = divmod(step - skip_first, wait + warmup + active)
+        counted = step - skip_first + (wait if skip_first_wait else 0)
+        cycle, place = divmod(counted, wait + warmup + active)
         if step < skip_first or (repeat and cycle >= repeat) or place < wait:
             return ProfilerAction.NONE
         if place < wait + warmup:
@@ -73,7 +88,7 @@ class profile(Results):
 
     Call `step()` after each step. When a cycle of the schedule is recorded, or the block ends, the
     results are there, and `on_trace_ready` is called with the profile. With no activity but the
-    CPU's, devices are not waited for.
+    CPU's, devices are not waited for. `add_metadata` notes a text that traces are to have.
     """
 
     def __init__(
@@ -86,7 +101,9 @@ class profile(Results):
         profile_memory: bool = True,
         with_stack: bool = True,
         with_modules: bool = True,
+        **unused: Any,
     ) -> None:
+        tell_unused("torch.profiler.profile", unused)
         wanted = None if activities is None else set(activities)
         if wanted is not None and not wanted:
             raise ValueError("profile: activities is empty; leave it out to see everything")
@@ -100,6 +117,7 @@ class profile(Results):
             "synchronize": wanted != {ProfilerActivity.CPU},
         }
         self.step_num = 0
+        self.metadata: dict[str, Any] = {}
         self.running: profiler.profile | None = None
         self.finished: profiler.profile | None = None
         self.range: record_function | None = None
@@ -122,8 +140,9 @@ class profile(Results):
 
     def step(self) -> None:
         """A step of the loop is over; the next begins."""
-        self._end_step(save=self.schedule(self.step_num) is ProfilerAction.RECORD_AND_SAVE)
-        self.step_num += 1
+        save = self.schedule(self.step_num) is ProfilerAction.RECORD_AND_SAVE
+        self.step_num += 1  # before on_trace_ready, which may ask
+        self._end_step(save)
         self.stepped = True
         self._begin_step()
 
@@ -147,6 +166,18 @@ class profile(Results):
         self.running, self.finished = None, self.running
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Note a text that traces are to have."""
+        self.metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Note a value, written as JSON, that traces are to have."""
+        self.metadata[key] = json.loads(value)
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write a trace, with what was noted for it."""
+        write_trace(path, self.function_events, self.metadata)
 
     @property
     def function_events(self) -> EventList:

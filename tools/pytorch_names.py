@@ -24,6 +24,7 @@ NAMESPACES = (
     "c10d",
     "c10d_functional",
     "prims",
+    "profiler",
     "quantized",
 )
 # What is long to import, or needs devices and packages, and whose names few programs use.

@@ -5,6 +5,7 @@ make the call of every op, the engine tells it of every node. `profile` puts one
 `record_function` names ranges.
 """
 
+import warnings
 from typing import Any
 
 from adjoint.autograd.grad_mode import ContextDecorator
@@ -18,6 +19,33 @@ from adjoint.autograd.provenance import calls, module_path, modules_of
 from adjoint.autograd.recorder import Recorder, Running, running_in_context
 from adjoint.call.context import Scope, Settings, current, replaced
 from adjoint.call.held import Held
+
+# PyTorch's options about what there is none of here: its library for events, other devices.
+_UNUSED = {
+    "acc_events",
+    "activity_filters",
+    "custom_trace_id_callback",
+    "execution_trace_observer",
+    "experimental_config",
+    "post_processing_timeout_s",
+    "use_cpu",
+    "use_cuda",
+    "use_device",
+    "use_kineto",
+    "with_flops",
+}
+
+
+def tell_unused(function: str, options: dict[str, Any]) -> None:
+    """Refuse options that PyTorch has not either; say of with_flops that nothing comes of it."""
+    for name in options:
+        if name not in _UNUSED:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+    if options.get("with_flops"):
+        warnings.warn(
+            f"{function}: with_flops changes nothing; torch.utils.flop_counter counts operations",
+            stacklevel=3,
+        )
 
 
 class ModulePaths:
@@ -53,7 +81,9 @@ class profile(Results, Scope):
         with_stack: bool = True,
         with_modules: bool = True,
         synchronize: bool = True,
+        **unused: Any,
     ) -> None:
+        tell_unused("autograd.profiler.profile", unused)
         self.enabled = enabled
         self.recorder = Recorder(
             record_shapes=record_shapes,

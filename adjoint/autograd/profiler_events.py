@@ -162,6 +162,7 @@ class EventList(list[Any]):
         self,
         group_by_input_shape: bool = False,
         group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
         *,
         by: str | None = None,
     ) -> "EventList":
@@ -188,11 +189,19 @@ class EventList(list[Any]):
         self,
         sort_by: str | None = None,
         row_limit: int = 100,
+        max_src_column_width: int = 75,
         max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
         header: str | None = None,
         top_level_events_only: bool = False,
+        time_unit: str | None = None,
     ) -> str:
-        """The events as text, the largest first if `sort_by` names a column."""
+        """The events as text, the largest first if `sort_by` names a column.
+
+        The CPU's times have those of devices, which it waits for: sorting by these does nothing.
+        """
+        if sort_by is not None and sort_by.removeprefix("self_").startswith(("cuda_", "device_")):
+            sort_by = None
         if sort_by is not None and sort_by not in SORT_KEYS:
             raise ValueError(
                 f"table: sort_by must be one of {', '.join(SORT_KEYS)}; is {sort_by!r}"
@@ -204,7 +213,7 @@ class EventList(list[Any]):
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write a trace that chrome://tracing and Perfetto show."""
-        Path(path).write_text(json.dumps(chrome_trace(self)), encoding="utf-8")
+        write_trace(path, self)
 
     def __str__(self) -> str:
         return self.table()
@@ -227,6 +236,7 @@ class Results:
         self,
         group_by_input_shape: bool = False,
         group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
         *,
         by: str | None = None,
     ) -> EventList:
@@ -354,6 +364,16 @@ def _table(rows: list[Any], events: EventList, name_width: int, header: str | No
 
 
 # ---- traces ----
+
+
+def write_trace(
+    path: str | os.PathLike[str],
+    events: Iterable[FunctionEvent],
+    metadata: dict[str, Any] | None = None,
+) -> None:
+    """Write a trace of events, with what is to be known of all of them."""
+    whole = {**chrome_trace(events), **(metadata or {})}
+    Path(path).write_text(json.dumps(whole), encoding="utf-8")
 
 
 def chrome_trace(events: Iterable[FunctionEvent]) -> dict[str, Any]:

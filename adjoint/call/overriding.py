@@ -65,6 +65,9 @@ def has_others(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def answers(value: Any) -> bool:
     """Whether a value that is no tensor takes part in calls like one, or an element of a list."""
+    kind = type(value)
+    if kind is not list and kind is not tuple and wants_calls(kind):  # a tuple with names may
+        return current().overrides
     if isinstance(value, (list, tuple)):
         for element in value:
             if type(element) not in ORDINARY and not isinstance(element, (list, Tensor)):
@@ -73,7 +76,7 @@ def answers(value: Any) -> bool:
         return False
     if isinstance(value, slice):
         return has_others((value.start, value.stop, value.step), {})
-    return wants_calls(type(value)) and current().overrides
+    return False
 
 
 def has_subclasses(values: tuple[Any, ...]) -> bool:
@@ -102,14 +105,16 @@ def taking_part(values: Any) -> list[Any]:
     """One value of each class that answers calls; a subclass before its bases."""
     found: list[Any] = []
     for value in values:
-        if isinstance(value, (list, tuple)):
+        if type(value) is Tensor:
+            continue
+        if wants_calls(type(value)):
+            inner = [value]
+        elif isinstance(value, (list, tuple)):
             inner = taking_part([each for each in value if not isinstance(each, list)])
         elif isinstance(value, slice):
             inner = taking_part((value.start, value.stop, value.step))
-        elif type(value) is Tensor or not wants_calls(type(value)):
-            continue
         else:
-            inner = [value]
+            continue
         for each in inner:
             if type(each) in [type(old) for old in found]:
                 continue

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.autograd.node import AccumulateGrad
-from adjoint.compat.mirror import ROOT, can_be_imported
+from adjoint.compat.mirror import ROOT, can_be_imported, make_public
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from adjoint.ops.arranging.conversion import layout, memory_format
@@ -31,6 +31,9 @@ class _AliasLoader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         sys.modules[module.__name__] = importlib.import_module(self.name)
+        if self.name == ROOT:  # programs look into sys.modules for what belongs to torch
+            for path, below in make_public():
+                sys.modules.setdefault(f"torch.{path}", below)
 
 
 class _AliasFinder(importlib.abc.MetaPathFinder):

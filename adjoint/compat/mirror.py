@@ -7,6 +7,7 @@ name that PyTorch has and adjoint has not can be imported too, and fails when us
 
 import importlib
 import importlib.abc
+import importlib.util
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
@@ -14,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.compat import pytorch_names
-from adjoint.compat.missing_names import Missing, missing, placeholder, torch_path
+from adjoint.compat.missing_names import Missing, class_of, missing, torch_path
 from adjoint.compat.paths import ABSENT, LISTED, PATHS
 
 ROOT = "adjoint.compat.torch"
@@ -94,13 +95,14 @@ def _look_up(path: str) -> Any:
     for shown in _homes(parent):
         found = getattr(shown, name, None)
         # adjoint's own modules are shown under PyTorch's paths alone, as Mirrors; one that can be
-        # called is a function too, and meant as that.
-        if hasattr(shown, name) and (callable(found) or not isinstance(found, ModuleType)):
+        # called is a function too, and meant as that. Python's own are what they are.
+        hidden = isinstance(found, ModuleType) and name not in sys.stdlib_module_names
+        if hasattr(shown, name) and (callable(found) or not hidden):
             return found
     if path in PATHS or (pytorch_names.is_listed_module(path) and ABSENT not in PATHS[parent]):
         return importlib.import_module(f"{ROOT}.{path}")
     if pytorch_names.is_class(path):
-        return placeholder(path)
+        return class_of(path)
     raise missing(path)
 
 
@@ -139,6 +141,18 @@ class MirrorFinder(importlib.abc.MetaPathFinder):
         if hasattr(sys.modules[parent], name) or not pytorch_names.is_known(path_below):
             return None  # a function or class is no module, or there is nothing: Python says so
         return ModuleSpec(fullname, _Loader(), is_package=True)
+
+
+def make_public() -> Iterator[tuple[str, ModuleType]]:
+    """The public modules below torch, which PyTorch's import loads, without looking into them."""
+    for path in PATHS:
+        begins_late = path in LISTED or path.startswith(("functorch", "utils.tensorboard"))
+        if path and not begins_late and "_" not in (part[0] for part in path.split(".")):
+            name = f"{ROOT}.{path}"
+            if name not in sys.modules:
+                spec = ModuleSpec(name, _Loader(), is_package=True)
+                sys.modules[name] = importlib.util.module_from_spec(spec)
+            yield path, sys.modules[name]
 
 
 def reflect(name: str) -> None:

@@ -35,6 +35,33 @@ _REASONS = {
 }
 _PREFIX = "adjoint.compat.torch."
 
+# Classes that many of PyTorch's modules import, and so have: where they are at home.
+_AT_HOME = {
+    "": "Size Tensor dtype finfo iinfo layout memory_format no_grad",
+    "_C": "DispatchKey DispatchKeySet DisableTorchFunction DisableTorchFunctionSubclass",
+    "_ops": "OpOverload OpOverloadPacket",
+    "autograd": "Function Variable",
+    "distributed": "ReduceOp",
+    "distributions.utils": "lazy_property",
+    "fx": "GraphModule",
+    "fx.immutable_collections": "immutable_dict immutable_list",
+    "jit": "ScriptFunction",
+    "nn.common_types": "_ratio_2_t _ratio_3_t _ratio_any_t _size_1_t _size_2_opt_t _size_2_t "
+    "_size_3_opt_t _size_3_t _size_4_t _size_6_t _size_any_opt_t _size_any_t",
+    "nn.modules.lazy": "LazyModuleMixin",
+    "nn.utils.rnn": "PackedSequence",
+    "optim": "Optimizer",
+    "overrides": "TorchFunctionMode",
+    "profiler": "ProfilerActivity",
+    "types": "FileLike _bool _device _dtype _int _size",
+    "utils._contextlib": "_DecoratorContextManager",
+    "utils._python_dispatch": "TorchDispatchMode",
+    "utils._pytree": "KeyPath SequenceKey TreeSpec",
+    "utils.data": "IterDataPipe MapDataPipe",
+    "utils.weak": "WeakIdKeyDictionary WeakTensorKeyDictionary",
+}
+IMPORTED = {name: home for home, names in _AT_HOME.items() for name in names.split()}
+
 
 class MissingNameError(AttributeError):
     """A name of PyTorch's that adjoint does not have was used."""
@@ -79,7 +106,7 @@ class Missing(ModuleType):
         if pytorch_names.is_listed_module(path):
             return importlib.import_module(f"{self.__name__}.{name}")
         if pytorch_names.is_class(path):
-            return placeholder(path)
+            return class_of(path)
         raise missing(path)
 
     def __repr__(self) -> str:
@@ -128,6 +155,14 @@ class MissingClass(abc.ABCMeta):
 
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.path}', which is not in adjoint>"
+
+
+def class_of(path: str) -> Any:
+    """A class that a module of PyTorch's imports, or what stands for one that is not there."""
+    home, _, name = path.rpartition(".")
+    if IMPORTED.get(name, home) == home:
+        return placeholder(path)
+    return getattr(importlib.import_module(f"{_PREFIX}{IMPORTED[name]}".rstrip(".")), name)
 
 
 @functools.cache

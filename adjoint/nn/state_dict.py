@@ -41,7 +41,10 @@ class _IncompatibleKeys(NamedTuple):
     def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
-        return f"_IncompatibleKeys({self.missing_keys!r}, {self.unexpected_keys!r})"
+        return (
+            f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, "
+            f"unexpected_keys={self.unexpected_keys!r})"
+        )
 
     def __str__(self) -> str:
         return repr(self)

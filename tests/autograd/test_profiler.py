@@ -350,6 +350,7 @@ def names_in(table):
         ("self_cpu_time_total", "whole"),
         ("self_cpu_memory_usage", "mul"),
         ("backward_time", "SumBackward0"),
+        ("self_cuda_time_total", "whole"),
     ],
 )
 def test_tables_are_sorted(events, sort_by, first):
@@ -494,6 +495,20 @@ def test_a_profile_runs_once(profiler):
     assert run.table() == str(run)
 
 
+def test_options_that_only_pytorch_has(profiler, loops, tmp_path):
+    with loops.profile(acc_events=True, experimental_config=None) as run:
+        run.add_metadata("model", "small")
+        run.add_metadata_json("sizes", "[1, 2]")
+    run.export_chrome_trace(tmp_path / "trace.json")
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    assert (trace["model"], trace["sizes"]) == ("small", [1, 2])
+    with pytest.warns(UserWarning, match="flop_counter"):
+        loops.profile(with_flops=True)
+    for profile in (loops.profile, profiler.profile):
+        with pytest.raises(TypeError, match="with_colours"):
+            profile(with_colours=True)
+
+
 def test_a_profile_that_is_not_enabled(profiler):
     with profiler.profile(enabled=False) as run:
         program()
@@ -567,16 +582,19 @@ def test_schedules(loops):
     plan = loops.schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1)
     cycle = ["NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE"]
     assert [plan(i).name for i in range(11)] == ["NONE", *cycle, *cycle, "NONE", "NONE"]
+    early = loops.schedule(wait=1, warmup=1, active=2, repeat=1, skip_first_wait=1)
+    assert [early(i).name for i in range(4)] == [*cycle[1:], "NONE"]
     for wrong in ({"active": 0}, {"wait": -1}):
         with pytest.raises(ValueError, match="schedule"):
             loops.schedule(**{"wait": 1, "warmup": 1, "active": 1, **wrong})
 
 
 def test_steps_of_a_loop(loops, tmp_path):
-    seen = []
+    seen, numbers = [], []
 
     def ready(run):
         seen.append([e.name for e in run.events() if e.name.startswith("ProfilerStep")])
+        numbers.append(run.step_num)
 
     plan = loops.schedule(wait=1, warmup=0, active=2, repeat=2)
     with loops.profile(schedule=plan, on_trace_ready=ready) as run:
@@ -584,7 +602,7 @@ def test_steps_of_a_loop(loops, tmp_path):
             program()
             run.step()
     assert seen == [["ProfilerStep#1", "ProfilerStep#2"], ["ProfilerStep#4", "ProfilerStep#5"]]
-    assert run.step_num == 7
+    assert (run.step_num, numbers) == (7, [3, 6])
     run.export_chrome_trace(tmp_path / "trace.json")
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
 

@@ -152,3 +152,12 @@ def test_torch_is_not_imported_by_compat(tmp_path):
         print("torch" in sys.modules)
     """
     assert run(code, tmp_path) == "False\n"
+
+
+def test_the_modules_below_torch_are_loaded_with_it(tmp_path):
+    (tmp_path / "classes.py").write_text(
+        "import inspect, sys, torch\n"
+        "found = dict(inspect.getmembers(sys.modules['torch.nn.modules.loss'], inspect.isclass))\n"
+        "print(found['MSELoss'] is torch.nn.MSELoss, sys.modules['torch.nn'] is torch.nn)\n"
+    )
+    assert fresh_python("-m", "adjoint", "run", "classes.py", cwd=tmp_path) == "True True\n"

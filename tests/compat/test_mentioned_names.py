@@ -1,14 +1,17 @@
 """Names that programs mention and do not call: there, as what they are or as placeholders."""
 
 import pickle
+import sys
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
+from typing import Optional
 
 import pytest
 
 import adjoint
 import adjoint.compat.torch as torch
-from adjoint.compat.missing_names import MissingNameError
+from adjoint.compat import pytorch_names
+from adjoint.compat.missing_names import IMPORTED, MissingNameError
 from adjoint.compat.torch.utils import _pytree as trees
 from adjoint.compat.torch.utils.data import IterDataPipe, functional_datapipe
 from adjoint.compat.torch.utils.data.dataloader import _SingleProcessDataLoaderIter
@@ -29,6 +32,12 @@ def test_types_that_no_tensor_has(name):
 def test_configuration_is_text():
     assert "numpy" in torch.__config__.show()
     assert "hardware_concurrency" in torch.__config__.parallel_info()
+
+
+def test_whether_a_gpu_was_used():
+    """Reversible networks ask the variable, to keep the state of its random numbers."""
+    assert torch.cuda._initialized is torch.cuda.is_initialized()
+    torch.cuda._lazy_init()
 
 
 def test_sets_of_dispatch_keys():
@@ -286,3 +295,130 @@ def test_places_that_may_share_memory():
     assert torch._has_compatible_shallow_copy_type(a, b)
     assert not torch._has_compatible_shallow_copy_type(a, b.to("meta"))
     assert torch._C.TensorBase.untyped_storage(a).nbytes() == 8
+
+
+def test_classes_that_modules_import_are_the_ones_at_home():
+    from adjoint.compat.torch.nn.modules.rnn import PackedSequence
+    from adjoint.compat.torch.optim.lr_scheduler import Optimizer
+
+    assert Optimizer is torch.optim.Optimizer and torch.nn.init.Tensor is torch.Tensor
+    assert PackedSequence is torch.nn.utils.rnn.PackedSequence
+    assert torch.serialization.pickle is pickle
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTED))
+def test_pytorch_s_modules_import_one_class_of_a_name(name, request):
+    """Where two of PyTorch's modules have a class of this name, it is the same class."""
+    pytorch = request.getfixturevalue("torch")
+    modules = {path: module for path, module in list(sys.modules.items()) if path[:6] == "torch."}
+    home = f"torch.{IMPORTED[name]}".rstrip(".")
+    wanted = getattr(modules.get(home, pytorch), name)
+    for path, module in modules.items():
+        if pytorch_names.is_class(f"{path[6:]}.{name}"):
+            assert vars(module).get(name, wanted) is wanted, path
+
+
+def test_what_attention_written_after_pytorch_s_takes(request):
+    """Its private steps, and what they say of wrong masks."""
+    pytorch = request.getfixturevalue("torch")
+    answers = []
+    for library in (torch, pytorch):
+        functional = library.nn.functional
+        x = library.arange(24.0).reshape(2, 3, 4)
+        weight, mask = library.arange(48.0).reshape(12, 4), library.tensor([[True, False]])
+        packed = functional._in_projection_packed(x, x + 1, x + 2, weight, weight[:, 0])
+        apart = functional._in_projection(x, x + 1, x + 2, weight[:4], weight[4:8], weight[8:])
+        added = functional._canonical_mask(mask, "mask", None, "other", library.float32)
+        batched = functional._mha_shape_check(x, x, x, None, None, 2)
+        with pytest.raises(AssertionError):
+            functional._mha_shape_check(x, x[0], x, None, None, 2)
+        clones = library.nn.modules.transformer._get_clones(library.nn.ReLU(), 2)
+        activation = library.nn.modules.transformer._get_activation_fn("relu")
+        with pytest.raises(RuntimeError):
+            library.nn.modules.transformer._get_activation_fn("sin")
+        answers.append(
+            [
+                [part.tolist() for part in (*packed, *apart, added, activation(-x))],
+                str(functional._none_or_dtype(x)).split(".")[-1],
+                functional._none_or_dtype(None),
+                batched,
+                str(clones),
+                library.nn.modules.module._addindent("a\nb", 2),
+                library.nn.modules.conv._pair(3),
+                library.nn.modules.conv._reverse_repeat_tuple((1, 2), 2),
+            ]
+        )
+    assert answers[0] == answers[1]
+
+
+def test_what_optimizers_written_after_pytorch_s_take():
+    from adjoint.compat.torch.optim import optimizer as names
+
+    class Steps(torch.optim.Optimizer):
+        def __init__(self, params, differentiable):
+            super().__init__(params, {"differentiable": differentiable})
+
+        @names._use_grad_for_differentiable
+        def step(self):
+            seen.append(torch.is_grad_enabled())
+
+    seen = []
+    for differentiable in (True, False):
+        Steps([torch.nn.Parameter(torch.ones(1))], differentiable).step()
+    assert seen == [True, False] and torch.is_grad_enabled()
+    assert names._default_to_fused_or_foreach([], False) == (False, False)
+    assert names._get_value(torch.tensor(2.0)) == 2.0 and names._get_value(3) == 3
+    assert names._get_scalar_dtype() is torch.float32 and names._to_scalar(torch.ones(1)).dim() == 0
+    parameters, gradients = [torch.ones(1) * 1j, torch.ones(1)], [torch.ones(1) * 2j, torch.ones(1)]
+    names._view_as_real(parameters, gradients)
+    assert [p.tolist() for p in (*parameters, *gradients)] == [[[0, 1]], [1], [[0, 2]], [1]]
+
+
+def test_numbers_that_a_compiler_would_not_know(request):
+    pytorch = request.getfixturevalue("torch")
+    for library in (torch, pytorch):
+        assert [library.sym_int(-3.7), library.sym_max(1, 2.5), library.sym_min(1, 2.0)] == [
+            -3,
+            2.5,
+            1,
+        ]
+        assert type(library.sym_min(1, 2.0)) is float and type(library.sym_max(1, 2)) is int
+        assert library.sym_ite(True, 1, 2) == 1 and library.sym_sum([1, 2]) == 3
+        index = library._utils._get_device_index
+        assert [index(3), index("cuda:1"), index("cpu", allow_cpu=True)] == [3, 1, -1]
+        for wrong in ("cpu", "cuda", None):
+            with pytest.raises(ValueError, match="expected|Expected"):
+                index(wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ([1, 2], list[int]),
+        ([1, "a"], list[int]),
+        ({"a": 1.0}, dict[str, float]),
+        ((1, "a"), tuple[int, str]),
+        ((1,), tuple[int, int]),
+        (None, Optional[int]),  # noqa: UP045  # which PyTorch's function wants so
+        (3, (int, float)),
+        (3, str),
+    ],
+)
+def test_values_of_types_with_parts(value, kind, request):
+    pytorch = request.getfixturevalue("torch")
+    assert torch.jit.isinstance(value, kind) == pytorch.jit.isinstance(value, kind)
+
+
+def test_a_gpu_that_is_used_for_a_while():
+    with torch.cuda.device(-1), torch.cuda.device(None), torch.cuda.device_of(torch.ones(1)):
+        assert torch.cuda.get_arch_list() == []
+    if not torch.cuda.is_available():
+        with pytest.raises(RuntimeError, match="GPU"), torch.cuda.device(0):
+            pass
+        assert torch.get_device_module("cuda") is torch.cuda
+
+
+def test_the_profiler_by_its_module():
+    assert torch.profiler.profiler.profile is torch.profiler.profile
+    with torch._subclasses.fake_tensor.unset_fake_temporarily():
+        assert not torch._subclasses.fake_tensor.is_fake(torch.ones(1))

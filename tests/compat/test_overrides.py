@@ -1,6 +1,6 @@
 """`__torch_function__`: of classes that are no tensors, of subclasses, and of modes."""
 
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import pytest
 
@@ -46,6 +46,26 @@ def test_a_class_that_is_no_tensor_answers_the_functions_it_is_given_to(name):
     found, types, _, _ = CALLS[name]()
     assert found == name
     assert types == (Named,)
+
+
+def test_a_tuple_with_names_may_be_such_a_class():
+    class Scaled(NamedTuple):
+        value: object
+        scale: float
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__, types
+
+    scaled = Scaled(TENSOR, 2.0)
+    for call in (
+        lambda: compat.nn.Conv2d(1, 1, 1)(scaled),
+        lambda: compat.add(scaled, 1),
+        lambda: compat.cat([scaled, TENSOR]),
+        lambda: compat.flatten(scaled, 1),
+        lambda: F.linear(TENSOR, TENSOR, bias=scaled),
+    ):
+        assert call()[1] == (Scaled,)
 
 
 def test_arguments_are_those_of_the_call():

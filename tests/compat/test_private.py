@@ -55,7 +55,7 @@ def test_is_checkpoint_valid_tells_a_restricted_pass():
     y.backward(retain_graph=True)
     compat.autograd.grad(y, x)
     assert seen == [True, False]
-    assert engine.is_checkpoint_valid()
+    assert engine.is_checkpoint_valid() and compat.autograd._is_checkpoint_valid()
 
 
 def test_delayed_error():

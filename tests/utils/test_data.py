@@ -527,3 +527,34 @@ def test_collating_what_has_no_batch() -> None:
 def test_batches_of_a_sampler() -> None:
     assert list(BatchSampler(SequentialSampler(range(5)), 2, False)) == [[0, 1], [2, 3], [4]]
     assert len(BatchSampler(SequentialSampler(range(5)), 2, True)) == 2
+
+
+def test_a_loader_that_fetches_batches_whole():
+    """By PyTorch's private names, which programs override."""
+
+    class Whole(DataLoader):
+        @property
+        def _auto_collation(self):
+            return False
+
+        @property
+        def _index_sampler(self):
+            return self.batch_sampler
+
+    class Squares(Dataset):
+        def __len__(self):
+            return 5
+
+        def __getitem__(self, index):
+            return [i * i for i in index]
+
+    loader = Whole(Squares(), batch_size=2, collate_fn=lambda batch: batch)
+    assert list(loader) == [[0, 1], [4, 9], [16]]
+
+
+def test_a_loader_with_rounds_of_its_own():
+    class Twice(DataLoader):
+        def _get_iterator(self):
+            return itertools.chain(super()._get_iterator(), super()._get_iterator())
+
+    assert len(list(Twice(list(range(3)), batch_size=3))) == 2

@@ -4,6 +4,8 @@ Only names that adjoint leaves out are here: old ones, private ones, and those o
 """
 
 import importlib
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +25,7 @@ from adjoint.compat.torch_tree.storage import (
 )
 from adjoint.compat.torch_tree.version import __version__ as __version__
 from adjoint.compat.unheld_types import UNHELD_TYPES
+from adjoint.device import device as as_device
 from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
@@ -95,6 +98,39 @@ def __dir__() -> list[str]:
 def _has_compatible_shallow_copy_type(input: Any, from_: Any) -> bool:
     """Whether a tensor may take the place of another's memory: of one device and layout."""
     return bool(input.device.type == from_.device.type and input.layout is from_.layout)
+
+
+# ---- numbers that a compiler may know as symbols only: here all are known ----
+
+sym_int, sym_float, sym_sum = int, float, sum
+sym_not, sym_sqrt = operator.not_, math.sqrt
+
+
+def _as_one_type(a: Any, b: Any) -> tuple[Any, Any]:
+    return (float(a), float(b)) if float in (type(a), type(b)) else (a, b)
+
+
+def sym_max(a: Any, b: Any) -> Any:
+    """The larger of two numbers, as a float if one is."""
+    return max(_as_one_type(a, b))
+
+
+def sym_min(a: Any, b: Any) -> Any:
+    """The smaller of two numbers, as a float if one is."""
+    return min(_as_one_type(a, b))
+
+
+def sym_ite(b: bool, t: Any, f: Any) -> Any:
+    """One of two values."""
+    return t if b else f
+
+
+def get_device_module(device: Any = None) -> Any:
+    """The module of a kind of device, such as torch.cuda."""
+    kind = as_device(device if device is not None else "cpu").type
+    if kind not in ("cpu", "cuda"):
+        raise RuntimeError(f"there is no module for the device {kind}; there are cpu and cuda")
+    return importlib.import_module(f"adjoint.compat.torch.{kind}")
 
 
 # ---- conditions that a program states ----

@@ -1,6 +1,8 @@
 """torch.jit: what is to be scripted or traced is what it was before."""
 
-from typing import Any, Final as Final
+import builtins
+from types import NoneType, UnionType
+from typing import Any, Final as Final, Union, get_args, get_origin
 
 from adjoint.compat.no_compiler import never, unchanged
 
@@ -43,7 +45,26 @@ def _unwrap_optional(x: Any) -> Any:
     return x
 
 
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Whether a value is of a type, which may say what its containers hold."""
+    if builtins.isinstance(target_type, tuple):
+        return any(isinstance(obj, each) for each in target_type)
+    origin, parts = get_origin(target_type), get_args(target_type)
+    if origin is None:
+        return builtins.isinstance(obj, target_type)
+    if origin in (Union, UnionType):
+        return any(isinstance(obj, NoneType if each is None else each) for each in parts)
+    if not builtins.isinstance(obj, origin):
+        return False
+    if origin is tuple:
+        return len(obj) == len(parts) and all(map(isinstance, obj, parts))
+    if origin is dict:
+        return all(isinstance(k, parts[0]) and isinstance(v, parts[1]) for k, v in obj.items())
+    return all(isinstance(each, parts[0]) for each in obj)
+
+
 script = trace = freeze = optimize_for_inference = unchanged
 script_method = export = unused = interface = script_if_tracing = unchanged
 _overload = _overload_method = _script_if_tracing = unchanged
+trace_module = unchanged
 is_scripting = is_tracing = never

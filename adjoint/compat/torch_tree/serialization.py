@@ -21,12 +21,14 @@ from adjoint.compat.torch_files.storages import (
 )
 from adjoint.compat.torch_files.writing import archive_writer, older_writer
 
+DEFAULT_PROTOCOL = 2
+
 
 def save(
     obj: Any,
     f: Any,
     pickle_module: Any = pickle,
-    pickle_protocol: int = 2,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization: bool = True,
     _disable_byteorder_record: bool = False,
 ) -> None:

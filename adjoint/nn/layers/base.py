@@ -1,8 +1,9 @@
 """Layers without parameters: arguments, kept as attributes, and a function."""
 
 import inspect
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
+from types import FunctionType, MappingProxyType
 from typing import Any, ClassVar
 
 from adjoint.nn.module import Module
@@ -13,6 +14,21 @@ REQUIRED: Any = inspect.Parameter.empty
 def taking(**defaults: Any) -> Mapping[str, Any]:
     """The arguments of a constructor, in their order, with their defaults."""
     return MappingProxyType(defaults)
+
+
+def _method(method: Any, parameters: Iterable[inspect.Parameter]) -> Callable[..., Any]:
+    """A method of its own for a class, with the parameters that help and tools are to see."""
+    copy = FunctionType(
+        method.__code__, method.__globals__, method.__name__, None, method.__closure__
+    )
+    copy.__doc__, copy.__qualname__ = method.__doc__, method.__qualname__
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    copy.__signature__ = inspect.Signature([own, *parameters])  # type: ignore[attr-defined]
+    return copy
+
+
+def _is_copy(method: Any, of: Any) -> bool:
+    return getattr(method, "__code__", None) is of.__code__
 
 
 class Stateless(Module):
@@ -35,6 +51,13 @@ class Stateless(Module):
             [inspect.Parameter(name, kind, default=value) for name, value in cls.fields.items()]
         )
         cls.passed = cls.passed_on()
+        if "fields" in vars(cls) and _is_copy(cls.__init__, Stateless.__init__):
+            own = _method(Stateless.__init__, cls.signature.parameters.values())
+            cls.__init__ = own  # type: ignore[method-assign]
+        if "function" in vars(cls) and _is_copy(cls.forward, Stateless.forward):
+            wanted = inspect.signature(cls.function).parameters.values()
+            own = _method(Stateless.forward, takewhile(cls._is_tensor, wanted))
+            cls.forward = own  # type: ignore[method-assign]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -45,6 +68,11 @@ class Stateless(Module):
         bound.apply_defaults()
         for name, value in self.adjusted(bound.arguments).items():
             setattr(self, name, value)
+
+    @classmethod
+    def _is_tensor(cls, parameter: inspect.Parameter) -> bool:
+        """Whether the function's parameter is a tensor, and not one of the fields."""
+        return parameter.name not in cls.fields and parameter.kind is not parameter.KEYWORD_ONLY
 
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """The attributes that follow from the constructor's arguments."""
@@ -59,9 +87,9 @@ class Stateless(Module):
         """What the function is given besides tensors."""
         return {name: getattr(self, name) for name in self.passed}
 
-    def forward(self, *tensors: Any) -> Any:
+    def forward(self, *tensors: Any, **named: Any) -> Any:
         """The function of the tensors."""
-        return type(self).function(*tensors, **self.arguments())
+        return type(self).function(*tensors, **named, **self.arguments())
 
     def extra_repr(self) -> str:
         """The fields and their values; inplace only where it is set."""

@@ -109,6 +109,10 @@ class PoissonNLLLoss(Loss):
         log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
     )
 
+    def forward(self, log_input: Any, target: Any) -> Any:
+        """The function of the tensors, of which PyTorch calls the first as a field."""
+        return super().forward(log_input, target)
+
 
 class GaussianNLLLoss(Loss):
     """The negative log likelihood of targets, given expectations and variances."""

@@ -359,9 +359,9 @@ class RMSNorm(_Scaled):
         self.register_parameter("weight", Parameter(made) if elementwise_affine else None)
         self.reset_parameters()
 
-    def forward(self, input: Any) -> Any:
-        """input, scaled."""
-        return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+    def forward(self, x: Any) -> Any:
+        """x, scaled."""
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         """The fields and their values."""

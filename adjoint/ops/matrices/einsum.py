@@ -202,7 +202,10 @@ def einsum(*args: Any) -> Value:
         equation, operands = _from_sublists(args)
     labels, out = _parsed(equation, operands)
     sizes = _label_sizes(labels, operands)
+    wide = []  # of each operand, the labels of sizes of its own: sums over others are none
     for i, operand in enumerate(operands):
+        own = zip(labels[i], operand.shape, strict=True)
+        wide.append({label for label, size in own if size != 1})
         full = tuple(sizes[label] for label in labels[i])
         if tuple(operand.shape) != full:
             operand = expand(operand, full)
@@ -214,12 +217,13 @@ def einsum(*args: Any) -> Value:
         i, j = _next_pair(labels, out, sizes)
         kept = out if len(operands) == 2 else _kept(labels, i, j, out)
         kinds = operands[i].dtype, operands[j].dtype
-        if kinds[0] is not kinds[1] and set(labels[i]) & set(labels[j]) <= set(kept):
+        if kinds[0] is not kinds[1] and wide[i] & wide[j] <= set(kept):
             kind = promote_types(*kinds)  # nothing is summed: a product, which mixes types
             operands[i], operands[j] = operands[i].to(kind), operands[j].to(kind)
         operands[i] = contract(operands[i], operands[j], labels[i], labels[j], kept)
         labels[i] = kept
-        del operands[j], labels[j]
+        wide[i] = (wide[i] | wide[j]) & set(kept)
+        del operands[j], labels[j], wide[j]
     order = [labels[0].index(label) for label in out]
     return operands[0] if order == sorted(order) else permute(operands[0], order)
 

@@ -113,32 +113,39 @@ class DataLoader(Generic[Sample_co]):
             )
         super().__setattr__(attr, val)
 
+    # Loaders of programs answer these three in their own way, under PyTorch's names.
     @property
-    def _batched(self) -> bool:
+    def _auto_collation(self) -> bool:
         return self.batch_sampler is not None
 
     @property
-    def _indices(self) -> Any:
-        return self.batch_sampler if self._batched else self.sampler
+    def _index_sampler(self) -> Any:
+        return self.batch_sampler if self._auto_collation else self.sampler
 
     def _source(self) -> Source:
-        return Source(self.dataset, self._iterable, self._batched, self.drop_last, self.collate_fn)
+        return Source(
+            self.dataset, self._iterable, self._auto_collation, self.drop_last, self.collate_fn
+        )
+
+    def _get_iterator(self) -> Any:
+        if self.num_workers == 0:
+            return LoaderIterator(self, self._source(), self._index_sampler, self._reported)
+        self.check_worker_number_rationality()
+        return WorkerIterator(self, self._source(), self._index_sampler, self._reported)
 
     def __iter__(self) -> Iterator[Any]:
-        if self.num_workers == 0:
-            return LoaderIterator(self, self._source(), self._indices, self._reported)
-        self.check_worker_number_rationality()
-        if not self.persistent_workers:
-            return WorkerIterator(self, self._source(), self._indices, self._reported)
+        if self.num_workers == 0 or not self.persistent_workers:
+            begun: Iterator[Any] = self._get_iterator()
+            return begun
         if self._iterator is None or self._iterator.closed:
-            self._iterator = WorkerIterator(self, self._source(), self._indices, self._reported)
+            self._iterator = self._get_iterator()
         else:
             self._iterator.begin(self._reported)
         return self._iterator
 
     def __len__(self) -> int:
         if not self._iterable:
-            return len(self._indices)
+            return len(self._index_sampler)
         length = self._reported = len(self.dataset)
         if self.batch_size is None:
             return length
@@ -235,7 +242,7 @@ class LoaderIterator:
     def __init__(
         self, loader: DataLoader[Any], source: Source, indices: Any, reported: int | None
     ) -> None:
-        self._indices = indices
+        self._index_sampler = indices
         self._source = source
         self._base_seed = drawn_seed(loader.generator)
         self._prepare(loader)
@@ -247,7 +254,7 @@ class LoaderIterator:
 
     def begin(self, reported: int | None) -> None:
         """Start a round."""
-        self._order = iter(self._indices)
+        self._order = iter(self._index_sampler)
         self._reported = reported
         self._yielded = 0
 
@@ -255,7 +262,7 @@ class LoaderIterator:
         return self
 
     def __len__(self) -> int:
-        return len(self._indices)
+        return len(self._index_sampler)
 
     def __next__(self) -> Any:
         data = self._data()

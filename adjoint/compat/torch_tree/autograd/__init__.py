@@ -1,5 +1,6 @@
 """torch.autograd: old names, and settings that only PyTorch's engine has."""
 
+from adjoint.autograd.graph import is_checkpoint_valid as _is_checkpoint_valid  # noqa: F401
 from adjoint.compat.torch_tree._C._autograd import (
     SavedTensor as SavedTensor,
     kineto_available as kineto_available,

@@ -43,8 +43,17 @@ def is_available() -> bool:
 is_initialized = is_available
 
 
+def __getattr__(name: str) -> Any:
+    if name == "_initialized":  # a variable of PyTorch's, where is_initialized is a function
+        return is_available()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def init() -> None:
     """Nothing to do: a device is opened when first used."""
+
+
+_lazy_init = init
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
@@ -73,6 +82,43 @@ def set_device(device: Any) -> None:
     number = as_device(device).index
     if number is not None:
         _required().Device(number).use()
+
+
+class device:
+    """Inside, a GPU is the one that is used; a number below 0 or None changes nothing."""
+
+    def __init__(self, device: Any) -> None:
+        if device is not None and not isinstance(device, int):
+            device = as_device(device).index
+        self.idx = -1 if device is None else device
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            self.prev_idx = current_device()
+            set_device(self.idx)
+
+    def __exit__(self, *exc: object) -> None:
+        if self.prev_idx >= 0:
+            set_device(self.prev_idx)
+
+
+class device_of(device):
+    """Inside, the GPU of a tensor is the one that is used, if it is on one."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.device.index if obj.is_cuda else -1)
+
+
+def get_arch_list() -> list[str]:
+    """The GPUs that PyTorch's kernels were made for: there are none."""
+    return []
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """The bytes that are free, and all, on a GPU."""
+    found: tuple[int, int] = _required().runtime.memGetInfo()
+    return found
 
 
 def synchronize(device: Any = None) -> None:

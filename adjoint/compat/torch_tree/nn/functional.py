@@ -5,6 +5,25 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from adjoint.compat.torch_tree.nn.attention_parts import (
+    _canonical_mask as _canonical_mask,
+    _in_projection as _in_projection,
+    _in_projection_packed as _in_projection_packed,
+    _mha_shape_check as _mha_shape_check,
+    _none_or_dtype as _none_or_dtype,
+)
+from adjoint.compat.torch_tree.nn.modules.utils import (
+    _list_with_default as _list_with_default,
+    _pair as _pair,
+    _single as _single,
+    _triple as _triple,
+)
+from adjoint.compat.torch_tree.overrides import (
+    handle_torch_function as handle_torch_function,
+    has_torch_function as has_torch_function,
+    has_torch_function_unary as has_torch_function_unary,
+    has_torch_function_variadic as has_torch_function_variadic,
+)
 from adjoint.nn import functional
 from adjoint.nn.layers import activation as layers
 from adjoint.ops.elementwise import activation

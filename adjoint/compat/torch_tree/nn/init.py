@@ -37,3 +37,6 @@ def _under_old_name(name: str) -> Any:
 globals().update({name: _under_old_name(name) for name in _OLD})
 _calculate_fan_in_and_fan_out = init.fans
 _calculate_correct_fan = init.fan
+_no_grad_fill_, _no_grad_zero_ = init.constant_, init.zeros_
+_no_grad_uniform_, _no_grad_normal_ = init.uniform_, init.normal_
+_no_grad_trunc_normal_ = init.trunc_normal_

@@ -22,9 +22,16 @@ from adjoint.nn.module_hooks import (
     PARAMETER_REGISTRATION,
     register_module_forward_hook,
 )
+from adjoint.nn.state_dict import EXTRA_STATE
 from adjoint.tensors.tensor import Tensor
 
 BackwardHook = Callable[[Any, Any, Any], Any]
+_EXTRA_STATE_KEY_SUFFIX = EXTRA_STATE
+
+
+def _addindent(s_: str, numSpaces: int) -> str:  # PyTorch's name
+    """A text with spaces before all lines but the first."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
 
 
 def _first_tensor(value: Any) -> Any:

@@ -8,5 +8,8 @@ from adjoint.compat.torch_tree.utils.data.datapipes.datapipe import (
     IterDataPipe as IterDataPipe,
     MapDataPipe as MapDataPipe,
 )
+from adjoint.compat.torch_tree.utils.data.distributed import (
+    DistributedSampler as DistributedSampler,
+)
 
 _DatasetKind = DatasetKind

@@ -22,7 +22,7 @@ _DatasetKind = DatasetKind
 def _parts(loader: Any) -> tuple[Any, Source, Any, Any]:
     """What a round is made of; of another's loader by the private names that PyTorch's has."""
     if isinstance(loader, DataLoader):
-        return loader, loader._source(), loader._indices, loader._reported  # noqa: SLF001
+        return loader, loader._source(), loader._index_sampler, loader._reported  # noqa: SLF001
     iterable = loader._dataset_kind == DatasetKind.Iterable  # noqa: SLF001
     batched = loader._auto_collation  # noqa: SLF001
     source = Source(loader.dataset, iterable, batched, loader.drop_last, loader.collate_fn)

@@ -1,7 +1,10 @@
-"""torch.nn.DataParallel, for one device or none."""
+"""torch.nn.parallel: modules for one device or none, and in one process."""
 
 from typing import Any
 
+from adjoint.compat.torch_tree.nn.parallel.distributed import (
+    DistributedDataParallel as DistributedDataParallel,
+)
 from adjoint.nn import Module
 
 
@@ -36,10 +39,3 @@ def data_parallel(
     """What the module answers to one input, or to a tuple of them."""
     positional = inputs if isinstance(inputs, tuple) else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*positional, **module_kwargs or {})
-
-
-class DistributedDataParallel(Module):
-    """A module in one of several processes: there is none, so nothing is an instance of it."""
-
-    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("DistributedDataParallel: gradients are not averaged here")

@@ -1,0 +1,1 @@
+"""torch.distributed.algorithms: ways for processes to work together."""

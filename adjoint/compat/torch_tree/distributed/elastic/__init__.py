@@ -1,0 +1,1 @@
+"""torch.distributed.elastic: processes begun anew when one fails; there is no launcher."""

@@ -1,0 +1,1 @@
+"""torch.distributed.elastic.multiprocessing: what a launcher knows of its processes."""

@@ -1,0 +1,1 @@
+"""torch.distributed.nn: exchanges that gradients pass through."""

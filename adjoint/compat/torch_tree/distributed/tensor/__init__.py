@@ -1,0 +1,1 @@
+"""torch.distributed.tensor: how a tensor would lie on several devices; there is one."""
