@@ -119,6 +119,84 @@ DERIVED: dict[str, Any] = {
     "cross_entropy": lambda torch, x, y: torch.nn.functional.cross_entropy(x, torch.tensor([0, 2])),
     "mse_loss": lambda torch, x, y: torch.nn.functional.mse_loss(x, y),
     "l1_loss": lambda torch, x, y: torch.nn.functional.l1_loss(x, y),
+    "batch_norm": lambda torch, x, y: (
+        torch.nn.functional.batch_norm(x, None, None, y[0], y[1], training=True) * y
+    ).sum(),
+    "batch_norm of known statistics": lambda torch, x, y: (
+        torch.nn.functional.batch_norm(x, torch.zeros(3), torch.ones(3), y[0]) * y
+    ).sum(),
+    "a layer of batch_norm": lambda torch, x, y: (
+        torch.nn.BatchNorm2d(1)(x.view(1, 1, 2, 3)) * y
+    ).sum(),
+    "instance_norm": lambda torch, x, y: (
+        torch.nn.functional.instance_norm(x.view(1, 2, 3)) * y
+    ).sum(),
+    "group_norm": lambda torch, x, y: (
+        torch.nn.functional.group_norm(x.view(1, 2, 3), 2, y[:, 0], y[:, 1]) * y
+    ).sum(),
+    "a layer of group_norm": lambda torch, x, y: torch.nn.GroupNorm(1, 2)(x.view(1, 2, 3, 1)).sum(),
+    "einsum of matrices": lambda torch, x, y: torch.einsum("ij,kj->ik", x, y).sum(),
+    "einsum of rows": lambda torch, x, y: torch.einsum("ij,ij->i", x, y).sum(),
+    "einsum of one": lambda torch, x, y: torch.einsum("ij->", x),
+    "einsum of batches": lambda torch, x, y: torch.einsum(
+        "bij,bkj->bik", x.view(2, 1, 3), y.view(2, 1, 3)
+    ).sum(),
+    "einsum of all pairs": lambda torch, x, y: torch.einsum("i,j->ij", x[0], y[0]).sum(),
+    "einsum that sums first": lambda torch, x, y: torch.einsum("ij,ik->i", x, y).sum(),
+    "einsum of a diagonal": lambda torch, x, y: torch.einsum("ii,ij->j", x[:, :2], y).sum(),
+    "einsum with dots": lambda torch, x, y: torch.einsum("...j,kj->...k", x[None], y).sum(),
+    "tensordot": lambda torch, x, y: torch.tensordot(x, y, dims=([1], [1])).sum(),
+    "inner": lambda torch, x, y: torch.inner(x, y).sum(),
+    "attention": lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+        x.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y.view(1, 1, 2, 3)
+    ).sum(),
+    "attention to what was": lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+        x.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y.view(1, 1, 2, 3), is_causal=True, scale=0.3
+    ).sum(),
+    "attention by a mask": lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+        x.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y.view(1, 1, 2, 3), torch.tensor([[True, False]])
+    ).sum(),
+    "attention without heads": lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+        x.view(1, 2, 3), y.view(1, 2, 3), y.view(1, 2, 3), is_causal=True
+    ).sum(),
+    "attention by what is derived": (
+        lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+            x.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y[:, :2]
+        ).sum()
+    ),
+    "mse_loss, summed": lambda torch, x, y: torch.nn.functional.mse_loss(x, y, reduction="sum"),
+    "mse_loss of each": lambda torch, x, y: torch.nn.functional.mse_loss(
+        x, y, reduction="none"
+    ).sum(),
+    "huber_loss": lambda torch, x, y: torch.nn.functional.huber_loss(x, y, delta=0.5),
+    "smooth_l1_loss": lambda torch, x, y: torch.nn.functional.smooth_l1_loss(x, y),
+    "binary_cross_entropy": lambda torch, x, y: torch.nn.functional.binary_cross_entropy(
+        x, (y > 3).float(), reduction="sum"
+    ),
+    "binary_cross_entropy by weight": lambda torch, x, y: torch.nn.functional.binary_cross_entropy(
+        x, (y > 3).float(), torch.ones(3)
+    ),
+    "logits": lambda torch, x, y: torch.nn.functional.binary_cross_entropy_with_logits(
+        x, (y > 3).float()
+    ),
+    "logits by weight": lambda torch, x, y: torch.nn.functional.binary_cross_entropy_with_logits(
+        x, (y > 3).float(), torch.ones(3), pos_weight=torch.ones(3), reduction="sum"
+    ),
+    "nll_loss": lambda torch, x, y: torch.nn.functional.nll_loss(
+        x.log_softmax(1), torch.tensor([0, 2]), torch.ones(3)
+    ),
+    "nll_loss of images": lambda torch, x, y: torch.nn.functional.nll_loss(
+        x.view(1, 2, 3, 1), torch.tensor([[[0], [1], [1]]]), reduction="none"
+    ).sum(),
+    "cross_entropy, summed": lambda torch, x, y: torch.nn.functional.cross_entropy(
+        x, torch.tensor([0, -100]), torch.ones(3), reduction="sum"
+    ),
+    "cross_entropy of a row": lambda torch, x, y: torch.nn.functional.cross_entropy(
+        x[0], torch.tensor(1)
+    ),
+    "cross_entropy of places": lambda torch, x, y: torch.nn.functional.cross_entropy(
+        x.view(1, 2, 3), torch.tensor([[0, 1, 1]])
+    ),
     "used twice": lambda torch, x, y: (x * x + x).sum(),
     "changed by add_": lambda torch, x, y: x.clone().add_(y).sum(),
     "changed by mul_": lambda torch, x, y: x.clone().mul_(2).sum(),

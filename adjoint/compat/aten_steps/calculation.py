@@ -105,7 +105,7 @@ def _softmax(name: str) -> Any:
 
 
 def _spread_sum(ask: Steps, input: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
-    if dim is not None and not keepdim and input.ndim:
+    if dim is not None and not keepdim and len(shape):
         dims = [dim] if isinstance(dim, int) else list(dim)
         for each in sorted(d % len(shape) for d in dims):
             input = ask("unsqueeze", input, each)
