@@ -10,6 +10,7 @@ from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_parts import nll_loss_forward
 from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.elementwise.selection import where
 from adjoint.ops.matrices.matmul import matmul, mT
 from adjoint.ops.neural import losses
 from adjoint.ops.neural.attention import attend, lower_mask
@@ -18,6 +19,7 @@ from adjoint.ops.neural.native_functions import (
     native_batch_norm,
     reduction_word,
 )
+from adjoint.ops.op import TABLE
 from adjoint.ops.reducing.reduction import logsumexp
 
 
@@ -149,6 +151,34 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     return tuple(slopes(again, [query, key, value], [0, 1, 2], grad_out))
 
 
+# ---- activations ----
+
+
+def _activation(name: str) -> Any:
+    """The operation of an activation's gradient."""
+
+    def backward(grad_output: Any, input: Any, *options: Any) -> Any:
+        return slopes(lambda each: TABLE[name](each, *options), [input], [0], grad_output)[0]
+
+    backward.__name__ = backward.__qualname__ = f"{name}_backward"
+    backward.__doc__ = f"The gradient of {name}."
+    return backward
+
+
+def elu(input: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
+    """elu, whose results and whose input below 0 may be scaled; selu is one of them."""
+    if scale == 1 == input_scale:
+        return TABLE["elu"](input, alpha)
+    below = (input * input_scale).expm1() * (alpha * scale)
+    return where(input > 0, input * scale, below)
+
+
+_ACTIVATIONS = tuple(
+    _activation(name)
+    for name in ("hardswish", "hardsigmoid", "mish", "softshrink", "hardshrink", "logit")
+)
+
+
 # ---- losses ----
 
 
@@ -218,6 +248,8 @@ def nll_loss2d_backward(
 
 
 NETWORKS = (
+    *_ACTIVATIONS,
+    elu,
     native_batch_norm_backward,
     native_group_norm_backward,
     _scaled_dot_product_flash_attention_for_cpu,

@@ -143,6 +143,7 @@ SINGLE: Final[dict[str, Any]] = {
     "square": _square,
     "nonzero_positions": renamed("nonzero"),
     "relu6": lambda ask, input: ask("hardtanh", input, 0, 6),
+    "selu": lambda ask, input: ask("elu", input, 1.6732632423543772, 1.0507009873554805),
 }
 STEPS: Final[dict[str, Any]] = {
     "add": _add,

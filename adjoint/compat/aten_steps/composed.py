@@ -11,6 +11,7 @@ from adjoint.call.dispatch import tensors_in
 from adjoint.call.half_precision import half_type
 from adjoint.call.layers import lies_in
 from adjoint.compat.aten_steps import (
+    composed_images,
     composed_losses,
     composed_networks,
     composed_products,
@@ -23,6 +24,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_products.FUNCTIONS,
     **composed_networks.FUNCTIONS,
     **composed_losses.FUNCTIONS,
+    **composed_images.FUNCTIONS,
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
 

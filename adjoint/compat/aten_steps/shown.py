@@ -14,6 +14,7 @@ from adjoint.compat.aten_forms import better, bound, by_names
 from adjoint.compat.aten_steps import (
     calculation,
     gradients,
+    gradients_of_functions,
     gradients_of_networks,
     gradients_of_places,
     gradients_of_products,
@@ -40,6 +41,7 @@ _STEPS: Final = {
 _ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
 _GRADIENTS: Final = {
     **gradients.STEPS,
+    **gradients_of_functions.STEPS,
     **gradients_of_places.STEPS,
     **gradients_of_products.STEPS,
     **gradients_of_networks.STEPS,
