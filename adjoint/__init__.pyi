@@ -508,7 +508,7 @@ def broadcast_tensors(
     *tensors: Tensor, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
     """The tensors as views of the one shape they broadcast to."""
-def broadcast_to(input: Tensor, size: Any, *, out: Tensor | None = None) -> Tensor:
+def broadcast_to(input: Tensor, size: Any, *more: Any, out: Tensor | None = None) -> Tensor:
     """A view that repeats to a shape."""
 def bucketize(
     input: Tensor | _complex,

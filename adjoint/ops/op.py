@@ -492,6 +492,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     if returns is not None:
         op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
         op.outputs.__module__ = "adjoint.return_types"  # where pickle finds it
+        op.outputs.__repr__ = shown_results
     joint = settings.pop("joint", None)
     if joint is not None:
         names, function = joint
@@ -502,6 +503,13 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
         op.promotes = [i for i, d in enumerate(op.defaults) if d is MISSING]
     elif promotes:
         op.promotes = [op.index_of[name] for name in promotes.split()]
+
+
+def shown_results(results: Any, package: str = "adjoint") -> str:
+    """The results of an op as text, a line each."""
+    name = type(results).__name__.removesuffix("_dim")
+    parts = [f"{field}={value!r}" for field, value in zip(results._fields, results)]
+    return f"{package}.return_types.{name}(\n" + ",\n".join(parts) + ")"
 
 
 def _only_tensors(op: Op) -> list[int]:
