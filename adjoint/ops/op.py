@@ -490,7 +490,8 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.saved_as = settings.pop("saved_as", op.saved_as)
     returns = settings.pop("returns", None)
     if returns is not None:
-        op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
+        known = op.name.removesuffix("_dim")
+        op.outputs = namedtuple(known, returns)  # type: ignore[misc]  # made from data
         op.outputs.__module__ = "adjoint.return_types"  # where pickle finds it
         op.outputs.__repr__ = shown_results
     joint = settings.pop("joint", None)
@@ -507,7 +508,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
 
 def shown_results(results: Any, package: str = "adjoint") -> str:
     """The results of an op as text, a line each."""
-    name = type(results).__name__.removesuffix("_dim")
+    name = type(results).__name__
     parts = [f"{field}={value!r}" for field, value in zip(results._fields, results)]
     return f"{package}.return_types.{name}(\n" + ",\n".join(parts) + ")"
 

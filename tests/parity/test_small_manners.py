@@ -192,6 +192,8 @@ def test_results_with_names_are_printed_a_line_each(torch):
             for library in (adjoint, torch)
         )
         assert ours == theirs.replace("torch.", "adjoint.")
+    for library in (adjoint, torch):
+        assert isinstance(library.ones(2, 3).max(1), library.return_types.max)
 
 
 @pytest.mark.parametrize("mode", ["zeros", "border", "reflection"])
