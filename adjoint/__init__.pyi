@@ -14,6 +14,7 @@ from adjoint import nn as nn
 from adjoint import optim as optim
 from adjoint import profiler as profiler
 from adjoint import random as random
+from adjoint import return_types as return_types
 from adjoint import signal as signal
 from adjoint import sparse as sparse
 from adjoint import special as special

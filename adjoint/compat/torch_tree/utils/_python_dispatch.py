@@ -273,7 +273,8 @@ class Dispatched(Layer):
         function, given = named(name), {k: v for k, v in options.items() if v is not None}
         if _disabled.get():
             return function(*[_bare(value) for value in args], **given)  # type: ignore[no-any-return]
-        answer = answered(function, args, given)
+        with asking() as ask:
+            answer = ask.answerer(function, args, given)
         if not isinstance(answer, Tensor):
             raise RuntimeError(
                 f"{name}(): __torch_dispatch__ of {self.kind.__name__} returned a "
