@@ -182,30 +182,17 @@ _ACTIVATIONS = tuple(
 # ---- losses ----
 
 
-def huber_loss_backward(
-    grad_output: Any, input: Any, target: Any, reduction: int, delta: float
-) -> Any:
-    """The gradient of huber_loss by its input."""
-    word = reduction_word("huber_loss_backward", reduction)
-    return slopes(
-        lambda input, target: losses.huber_loss(input, target, reduction=word, delta=delta),
-        [input, target],
-        [0],
-        grad_output,
-    )[0]
+def _of_errors(name: str, option: str) -> Any:
+    """The operation of the gradient of a loss of differences by its input."""
 
+    def backward(grad_output: Any, input: Any, target: Any, reduction: int, bound: float) -> Any:
+        words = {"reduction": reduction_word(f"{name}_backward", reduction), option: bound}
+        loss = getattr(losses, name)
+        return slopes(lambda *both: loss(*both, **words), [input, target], [0], grad_output)[0]
 
-def smooth_l1_loss_backward(
-    grad_output: Any, input: Any, target: Any, reduction: int, beta: float
-) -> Any:
-    """The gradient of smooth_l1_loss by its input."""
-    word = reduction_word("smooth_l1_loss_backward", reduction)
-    return slopes(
-        lambda input, target: losses.smooth_l1_loss(input, target, reduction=word, beta=beta),
-        [input, target],
-        [0],
-        grad_output,
-    )[0]
+    backward.__name__ = backward.__qualname__ = f"{name}_backward"
+    backward.__doc__ = f"The gradient of {name} by its input."
+    return backward
 
 
 def binary_cross_entropy_backward(
@@ -254,8 +241,8 @@ NETWORKS = (
     native_group_norm_backward,
     _scaled_dot_product_flash_attention_for_cpu,
     _scaled_dot_product_flash_attention_for_cpu_backward,
-    huber_loss_backward,
-    smooth_l1_loss_backward,
+    _of_errors("huber_loss", "delta"),
+    _of_errors("smooth_l1_loss", "beta"),
     binary_cross_entropy_backward,
     nll_loss2d_forward,
     nll_loss2d_backward,

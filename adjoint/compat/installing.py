@@ -14,7 +14,8 @@ from adjoint.compat.mirror import ROOT, can_be_imported
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from adjoint.ops.arranging.conversion import layout, memory_format
-from adjoint.ops.op import TABLE, shown_results
+from adjoint.ops.op import TABLE
+from adjoint.ops.signatures import shown_results
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
 

@@ -40,7 +40,7 @@ from adjoint.call.rule import (
 from adjoint.dtypes import float64
 from adjoint.ops.composites import NUMPY_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
-from adjoint.ops.signatures import Described, of_op
+from adjoint.ops.signatures import Described, of_op, shown_results
 from adjoint.tensors.core import TensorCore
 
 if TYPE_CHECKING:
@@ -504,13 +504,6 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
         op.promotes = [i for i, d in enumerate(op.defaults) if d is MISSING]
     elif promotes:
         op.promotes = [op.index_of[name] for name in promotes.split()]
-
-
-def shown_results(results: Any, package: str = "adjoint") -> str:
-    """The results of an op as text, a line each."""
-    name = type(results).__name__
-    parts = [f"{field}={value!r}" for field, value in zip(results._fields, results)]
-    return f"{package}.return_types.{name}(\n" + ",\n".join(parts) + ")"
 
 
 def _only_tensors(op: Op) -> list[int]:
