@@ -74,7 +74,6 @@ LOOPS = {
 LOOP_FLAGS = ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 if sys.platform == "linux":  # GCC would end each loop by narrower ones, a quarter of the code
     LOOP_FLAGS += ["--param", "vect-epilogues-nomask=0"]
-    LOOP_FLAGS += ["-fno-asynchronous-unwind-tables"]  # nothing is ever thrown through a loop
 
 
 def can_compile() -> bool:
@@ -129,8 +128,8 @@ def extensions() -> list[Extension]:
             extension.extra_compile_args += ["-fno-semantic-interposition", "-fvisibility=hidden"]
     built += [*loops(), pages()]
     if sys.platform == "linux":  # what a debugger would read takes a third of the wheel
-        for extension in built:
-            extension.extra_compile_args.append("-g0")
+        for extension in built:  # and nothing is ever thrown through C
+            extension.extra_compile_args += ["-g0", "-fno-asynchronous-unwind-tables"]
             extension.extra_link_args.append("-Wl,-s")
     return built
 

@@ -222,6 +222,24 @@ def have_kept(tensors: list[Any], needs_grad: list[bool], without: list[bool]) -
     return True
 
 
+def renew(
+    tensors: list[Any],
+    arrays: list[Any],
+    leaves: list[Any],
+    gradients: list[Any],
+    counters: list[VersionCounter],
+) -> None:
+    """Let tensors have other arrays and leaves other gradients; compiled, it runs no bytecode."""
+    for each, array in zip(tensors, arrays):
+        tensor: TensorCore = each
+        tensor.array = array
+        tensor.known = None
+    for each, gradient in zip(leaves, gradients):
+        leaf: TensorCore = each
+        leaf.gradient = gradient
+    _count_up(counters)
+
+
 def _count_up(counters: list[VersionCounter]) -> None:
     for counter in counters:
         counter.value += 1
