@@ -88,6 +88,40 @@ def test_parameters_and_tensors_from_outside_are_attributes(torch):
     assert codes[0] == codes[1]
 
 
+def test_what_a_class_calls_is_in_the_graph(torch):
+    codes = []
+    for library in (compat, torch):
+        Doubled = doubled(library)
+        made = make_fx(library, held_by(Doubled))(library.ones(2), library.ones(2))
+        codes.append(made.code)
+        assert made(library.ones(2), library.ones(2) * 3).tolist() == [6.0, 6.0]
+    assert codes[0] == codes[1]
+
+
+def held_by(kind):
+    return lambda x, y: (kind(x) * y).held
+
+
+def doubled(library):
+    """A class that holds a tensor and doubles what is multiplied."""
+
+    class Doubled(library.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            made = library.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+            made.held = inner
+            return made
+
+        def __init__(self, inner):
+            pass
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return cls(func(*[getattr(arg, "held", arg) for arg in args]) * 2)
+
+    return Doubled
+
+
 def test_operations_are_decomposed_by_a_table():
     aten = compat.ops.aten
     table = {aten.silu.default: lambda x: x * x.sigmoid()}

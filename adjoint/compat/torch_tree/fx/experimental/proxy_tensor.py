@@ -11,6 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from adjoint.call.context import current
+from adjoint.call.dispatch import tensors_in
+from adjoint.call.layers import lies_in
+from adjoint.compat.aten_steps.answering import GROUND
+from adjoint.compat.torch_tree._subclasses.fake_tensor import FakeTensor
 from adjoint.compat.torch_tree.fx.codegen import PyTreeCodeGen, PyTreeInfo
 from adjoint.compat.torch_tree.fx.graph import Graph
 from adjoint.compat.torch_tree.fx.graph_module import GraphModule
@@ -48,6 +52,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         found = self.known.get(id(value.array))
         return self.constant(value) if found is None else found[1]
 
+    def is_foreign(self, tensor: Tensor) -> bool:
+        """Whether a tensor is of a class that answers calls, and is none of the graph's."""
+        if isinstance(tensor, FakeTensor) or id(tensor.array) in self.known:
+            return False
+        return lies_in(tensor, GROUND)
+
     def constant(self, tensor: Tensor) -> Node:
         """An attribute of the module for a tensor that comes from elsewhere."""
         kind = "_param_constant" if isinstance(tensor, Parameter) else "_tensor_constant"
@@ -64,6 +74,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     ) -> Any:
         """See TorchDispatchMode."""
         options = dict(kwargs or {})
+        if any(map(self.is_foreign, tensors_in([*args, *options.values()]))):
+            return NotImplemented  # its class is asked first, and what that calls is seen
         decomposed = self.decompositions.get(func)
         if decomposed is not None:
             with self:
