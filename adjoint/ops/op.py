@@ -40,7 +40,7 @@ from adjoint.call.rule import (
 from adjoint.dtypes import float64
 from adjoint.ops.composites import NUMPY_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
-from adjoint.ops.signatures import Described, of_op
+from adjoint.ops.signatures import Described, of_op, shown_results
 from adjoint.tensors.core import TensorCore
 
 if TYPE_CHECKING:
@@ -490,8 +490,10 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.saved_as = settings.pop("saved_as", op.saved_as)
     returns = settings.pop("returns", None)
     if returns is not None:
-        op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
+        known = op.name.removesuffix("_dim")
+        op.outputs = namedtuple(known, returns)  # type: ignore[misc]  # made from data
         op.outputs.__module__ = "adjoint.return_types"  # where pickle finds it
+        op.outputs.__repr__ = shown_results
     joint = settings.pop("joint", None)
     if joint is not None:
         names, function = joint

@@ -22,6 +22,7 @@ from adjoint.ops.arranging.shape import (
     unbind,
 )
 from adjoint.ops.elementwise.arithmetic import abs, fmod
+from adjoint.ops.elementwise.comparison import isnan
 from adjoint.ops.elementwise.rounding import floor, round
 from adjoint.ops.elementwise.selection import clamp, where
 from adjoint.ops.neural.resampling import cubic_weights
@@ -57,7 +58,8 @@ def _bordered(places: Any, size: int, padding_mode: str, align: bool) -> Any:
         places = _reflected(places, size, align)
     # On the border itself the gradient is 0, as it is outside.
     inside = (places > 0) & (places < size - 1)
-    return where(inside, places, clamp(places.detach(), 0, size - 1))
+    edge = clamp(places.detach(), 0, size - 1)
+    return where(inside, places, where(isnan(edge), 0.0, edge))  # what is nowhere, at the start
 
 
 def _inside(xp: Any, row: Any, size: int) -> tuple[Any, Any]:
