@@ -11,7 +11,6 @@ import numpy as np
 
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
-from adjoint.backends.threads import spread_rows
 
 _TRIANGLE = 64  # rows from which a product does most of the work
 _LONG = 32  # elements of a window that NumPy finds the greatest of sooner
@@ -178,7 +177,7 @@ class AlongKernels(Namespace):
             values = np.take_along_axis(rows, places[..., None], -1)[..., 0]
             if not np.isnan(values).any():  # of several, NumPy's is not the last
                 return values, places + table[:, 0]
-        found: tuple[Any, Any] = spread_rows(loop, images, table)
+        found: tuple[Any, Any] = loop(images, table)
         return found
 
     def rows_added(self, array: Any, index: Any, rows: Any) -> Any:

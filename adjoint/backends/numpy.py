@@ -22,8 +22,9 @@ from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.pairs import Pairs
 from adjoint.backends.row_kernels import RowKernels, shared_ones
 from adjoint.backends.searching import SearchKernels
+from adjoint.backends.shared_rows import SharedRows
 from adjoint.backends.special_kernels import SpecialKernels
-from adjoint.backends.threads import LEAST, row_parts, shared
+from adjoint.backends.threads import LEAST, row_parts, share, shared
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -192,16 +193,6 @@ _WITH_STATES = ("isclose",)
 
 
 @functools.cache
-def _transforms() -> Any:
-    """SciPy's transforms, which take half the time; NumPy's where it is not installed."""
-    try:
-        import scipy.fft
-    except ImportError:
-        return np.fft
-    return scipy.fft
-
-
-@functools.cache
 def _linalg() -> Any:
     """Made when it is first used: NumPy imports its linear algebra then."""
     return LinearAlgebra()
@@ -212,6 +203,7 @@ class NumpyNamespace(
     MaskKernels,
     RowKernels,
     SearchKernels,
+    SharedRows,
     SpecialKernels,
     Convolutions,
     Pairs,
@@ -226,11 +218,6 @@ class NumpyNamespace(
         self.__dict__.update({k: v for k, v in vars(library).items() if k not in own})
         for name in (*_WITH_POLES, *_WITH_STATES):
             setattr(self, name, quietly(getattr(library, name)))
-
-    @property
-    def fft(self) -> Any:
-        """Imported when it is first used."""
-        return _transforms()
 
     @property
     def linalg(self) -> Any:
@@ -614,6 +601,11 @@ class NumpyBackend(Backend):
     def copy(self, array: Any) -> Any:
         return np.array(array, order="C")
 
+
+_ELEMENTWISE = {f for f in vars(np).values() if isinstance(f, np.ufunc) and not f.signature}
+share(_ELEMENTWISE - {np.power})
+share([np.power], "efdFD")  # of integers it may raise an error, in the thread that computes
+share([np.matmul, np.vecdot], "fd", most=1 << 12)  # larger products BLAS shares by itself
 
 numpy_backend = NumpyBackend()
 host = numpy_backend.xp  # for what is done in main memory whatever library holds the tensors

@@ -13,6 +13,7 @@ from adjoint.backends.error_state import quiet
 from adjoint.backends.linear_algebra import by_columns, lapack_function
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
+from adjoint.backends.shared_rows import by_rows
 from adjoint.backends.threads import LEAST, row_parts, shared
 
 BLOCK = 1 << 16  # elements of differences at a time
@@ -284,7 +285,8 @@ class RowKernels(Namespace):
         shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
         value = _value_of_rank(array, int(ranks[0])) if ranks.size == array.ndim == 1 else None
         if value is None:
-            parted = np.partition(array, ranks, axis=axis)
+            function = functools.partial(np.partition, kth=ranks, axis=axis)
+            parted = by_rows(function, array, axis, array.shape, array.dtype)
             value = np.take_along_axis(parted, np.broadcast_to(rank, shape), axis)
         equal, less = array == value, array < value
         unknown = np.isnan(value)

@@ -236,10 +236,7 @@
         const npy_intp *core = steps + 4;                                                          \
         T *room = frames ? malloc((size_t)(4 * n + 2) * sizeof(T)) : NULL;                         \
         if (frames && room == NULL) {                                                              \
-            NPY_ALLOW_C_API_DEF                                                                    \
-            NPY_ALLOW_C_API;                                                                       \
-            PyErr_NoMemory();                                                                      \
-            NPY_DISABLE_C_API;                                                                     \
+            no_memory();                                                                           \
             return;                                                                                \
         }                                                                                          \
         T *seen = room, *next = room + n + 2, *jumps = next + n, *emitted = jumps + n;             \

@@ -62,10 +62,7 @@ static void run_rows(char **args, const npy_intp *dimensions, const npy_intp *st
     }
     char *room = rooms ? malloc((size_t)(rooms * n * size)) : NULL;
     if (rooms && room == NULL) {
-        NPY_ALLOW_C_API_DEF
-        NPY_ALLOW_C_API;
-        PyErr_NoMemory();
-        NPY_DISABLE_C_API;
+        no_memory();
         return;
     }
     for (npy_intp row = 0; row < count; row++) {

@@ -152,7 +152,8 @@ def max_pool_back(
     The maxima are taken again rather than kept: programs change them in place.
     """
     apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
-    found = None if apart else _looped(xp, images, kernel, stride, padding, dilation)
+    few = apart and math.prod(kernel) < 8  # steps over all windows, one for each element
+    found = None if few else _looped(xp, images, kernel, stride, padding, dilation)
     if found is not None and found[1].shape == pooled.shape:
         flat = (*images.shape[:2], -1)
         zeros = xp.zeros(images.shape, pooled.dtype).reshape(flat)
