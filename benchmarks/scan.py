@@ -57,16 +57,12 @@ WHY: dict[str, str] = {
         adaptive_avg_pool2d affine_grid avg_pool2d fractional_max_pool2d fractional_max_pool3d glu
     """,
     "SciPy computes it one by one": "ndtri",
-    "PyTorch answers real numbers with the tensor itself": "conjugate_of",
     "what arranges its arguments and results is recorded beside it": "conv_tbc group_norm",
-    "values and places are found apart": "max_pool1d_with_indices max_unpool2d max_unpool3d",
-    "NumPy goes through memory once for each step": "index_reduce_ renorm_ unique_consecutive",
     "a call of few microseconds": """
-        abs_ as_strided_ bitwise_not div_ is_complex is_floating_point is_same_size numel view_dtype
+        abs_ as_strided_ bitwise_not is_complex is_floating_point is_same_size numel view_dtype
     """,
 }
 REASONS = {name: reason for reason, names in WHY.items() for name in names.split()}
-REASONS["add of bfloat16"] = "the gradient is cast to float32 and back"
 
 ABOUT = """# What each op costs beside PyTorch
 

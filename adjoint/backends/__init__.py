@@ -86,7 +86,7 @@ class Backend:
         """Prepare the calling thread, which is to run the work of this device from now on."""
 
     def shares_memory(self, array: Any, source: Any) -> bool:
-        """Whether `array`, just made from `source`, is a view of it."""
+        """Whether `array`, made from `source`, is a view of it; NumPy's: see tensors/core.py."""
         raise NotImplementedError
 
     def same_layout(self, array: Any, like: Any) -> bool:

@@ -102,6 +102,13 @@ class AlongKernels(Namespace):
         found = _joined_by_loop("last", array, index, values, axis)
         return super().written_along(array, index, values, axis) if found is None else found
 
+    def laid_along(self, values: Any, index: Any, axis: int, size: int) -> Any:
+        shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
+        out = np.zeros(shape, values.dtype)
+        if _combined_by_loop("last", out, index, values, axis):
+            return out
+        return super().laid_along(values, index, axis, size)
+
     def combine_along(self, name: str, array: Any, index: Any, values: Any, axis: int) -> None:
         if np.may_share_memory(array, values) or np.may_share_memory(array, index):
             values, index = np.array(values), np.array(index)
@@ -179,6 +186,15 @@ class AlongKernels(Namespace):
                 return values, places + table[:, 0]
         found: tuple[Any, Any] = loop(images, table)
         return found
+
+    def firsts_of_runs(self, row: Any) -> Any:
+        loop = written("runs") if row.dtype == np.int64 else None
+        if loop is None:
+            return None
+        if not row.size:
+            return row.copy()
+        found, count = loop(row)
+        return found[:count].copy()
 
     def rows_added(self, array: Any, index: Any, rows: Any) -> Any:
         loop = _loop("rows_add", array, rows) if index.dtype == np.int64 else None

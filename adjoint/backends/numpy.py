@@ -5,6 +5,7 @@ import importlib.util
 import math
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from adjoint.backends.searching import SearchKernels
 from adjoint.backends.shared_rows import SharedRows
 from adjoint.backends.special_kernels import SpecialKernels
 from adjoint.backends.threads import LEAST, row_parts, share, shared
+from adjoint.backends.turning import in_order, is_turned
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -45,13 +47,23 @@ def _ask_to_keep_pages() -> bool:
     # A large block, freed and never touched, teaches glibc to keep pages for the next array: to get
     # new ones takes longer than most work on a megabyte. The heap may keep some 60 MB for it.
     np.empty(30 << 20, np.uint8)
-    name = "adjoint.backends.pages"
-    if importlib.util.find_spec(name) is not None:  # the pure package leaves larger ones alone
-        importlib.import_module(name).keep(KEPT_BYTES)
+    if _pages is not None:  # the pure package leaves larger ones alone
+        _pages.keep(KEPT_BYTES)
     return True
 
 
+_PAGES = "adjoint.backends.pages"  # which the pure package has not
+_pages: Any = importlib.import_module(_PAGES) if importlib.util.find_spec(_PAGES) else None
 _KEEPS_PAGES = _ask_to_keep_pages()
+
+
+def _told_address(array: Any) -> int:
+    """Where the first element of an array lies."""
+    pointer: int = array.__array_interface__["data"][0]
+    return pointer
+
+
+address: Callable[[Any], int] = _told_address if _pages is None else _pages.address
 
 
 def keeps_pages() -> bool:
@@ -96,7 +108,7 @@ def _row_starts(count: int, width: int) -> Any:
 def _aligned(size: int, dtype: Any) -> Any:
     """New memory that begins with a line of the cache: vectors then don't lie across two."""
     room = np.empty(size * dtype.itemsize + LINE, np.uint8)
-    start = -room.__array_interface__["data"][0] % LINE
+    start = -address(room) % LINE
     return room[start : start + size * dtype.itemsize].view(dtype)
 
 
@@ -374,6 +386,18 @@ class NumpyNamespace(
                     return np.ndarray(shape, array.dtype, array, 0, (0,) * lead + tuple(steps))
         return np.broadcast_to(array, shape)
 
+    def ascontiguousarray(self, array: Any) -> Any:
+        """NumPy's own, or a loop for what is turned."""
+        return in_order(array) if is_turned(array) else np.ascontiguousarray(array)
+
+    def reshape(self, array: Any, shape: Any) -> Any:
+        """The method: NumPy's function, in Python, calls that after two others."""
+        return array.reshape(shape)
+
+    def swapaxes(self, array: Any, axis1: int, axis2: int) -> Any:
+        """See reshape."""
+        return array.swapaxes(axis1, axis2)
+
     def expand_dims(self, array: Any, axis: int) -> Any:
         """A view with another axis; NumPy's own, in Python, takes five times as long."""
         sizes = list(array.shape)
@@ -432,6 +456,11 @@ class NumpyNamespace(
         powers = np.exp(shifted)  # of nothing positive: it can't overflow, and sums are 1 or more
         totals = self.row_sums(powers)
         return shifted, np.log(totals[:, 0]), np.divide(powers, totals * parts, powers)
+
+    def row_elements(self, rows: Any, columns: Any) -> Any:
+        if not rows.flags.c_contiguous:
+            return super().row_elements(rows, columns)
+        return rows.reshape(-1).take(self.places_of(columns, rows.shape[1]))
 
     def places_of(self, columns: Any, width: int) -> Any:
         return _row_starts(len(columns), width) + columns
@@ -508,14 +537,13 @@ class NumpyNamespace(
         strides = tuple([step // size for step in array.strides])
         return Memory(
             owner,
-            0 if owner is array else (self.address(array) - self.address(owner)) // size,
+            0 if owner is array else (address(array) - address(owner)) // size,
             strides if array.size else ordered_strides(array.shape),
             owner.nbytes // size,
         )
 
     def address(self, array: Any) -> int:
-        pointer: int = array.__array_interface__["data"][0]
-        return pointer
+        return address(array)
 
     def strides_of(self, array: Any) -> tuple[int, ...]:
         if not array.size:
@@ -533,6 +561,8 @@ class NumpyNamespace(
         loop = None if dtype is None else _CASTS.get((array.dtype.char, np.dtype(dtype).char))
         if loop is not None and array.size >= _MANY:
             return loop(array, order=order)
+        if order == "C" and dtype is None:
+            return in_order(array)
         return np.array(array, dtype=dtype, order=order)
 
     def writable(self, shown: Any, source: Any) -> Any:
@@ -581,11 +611,6 @@ class NumpyBackend(Backend):
     def device(self, array: Any) -> device:
         return CPU
 
-    def shares_memory(self, array: Any, source: Any) -> bool:
-        return array is source or (
-            array.base is not None and (array.base is source or array.base is source.base)
-        )
-
     def overlap(self, written: Any, read: Any) -> bool:
         """Whether two arrays of this library share some of their memory."""
         own = type(written) is np.ndarray and type(read) is np.ndarray
@@ -599,7 +624,7 @@ class NumpyBackend(Backend):
         return dense and np.may_share_memory(written, read)
 
     def copy(self, array: Any) -> Any:
-        return np.array(array, order="C")
+        return in_order(array)
 
 
 _ELEMENTWISE = {f for f in vars(np).values() if isinstance(f, np.ufunc) and not f.signature}

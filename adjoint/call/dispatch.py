@@ -561,7 +561,7 @@ def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
         for result in results:
             if result.extras is not None:
                 result.extras.creation = DEFAULT_VIEW  # it was made where nothing is recorded
-        link_views(op, values, results, backend_of(values[0].array), settings, several)
+        link_views(op, values, results, settings, several)
     return out
 
 
@@ -579,7 +579,7 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Sett
     recorded = settings.grad_enabled and bool(op.inputs)
     keep_history(op, values, results, several, hidden, recorded, settings)
     if op.view:
-        link_views(op, values, results, backend, settings, several)
+        link_views(op, values, results, settings, several)
     if not several:
         return results[0]
     return tuple(results) if op.outputs is None else op.outputs(*results)
@@ -686,7 +686,7 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
         if result.layer is not None:
             note_line(result.layer)
     if op.view:
-        link_views(op, values, results, backend_of(values[0].array), settings, several)
+        link_views(op, values, results, settings, several)
     return out
 
 

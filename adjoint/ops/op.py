@@ -29,6 +29,7 @@ from adjoint.call.rule import (
     MATRICES,
     NEEDS,
     NOTHING,
+    OF_LATER,
     RESULT,
     SHAPE,
     SIZE,
@@ -238,6 +239,8 @@ class Op(Described):
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments in the order of the parameters, defaults filled in."""
         count = len(args)
+        if not kwargs and count == self.positional == len(self.defaults) and self.star < 0:
+            return list(args)
         if self.star >= 0 and count > self.star:
             rest: Any = args[self.star :]
             if len(rest) == 1 and isinstance(rest[0], (tuple, list)):
@@ -368,6 +371,17 @@ def _direct(op: Op) -> Any:
     if answer is not probe or len(probe.calls) != 1 or probe.calls[0][1] != tuple(tokens):
         return None
     return getattr(numpy_backend.xp, probe.calls[0][0], None)
+
+
+def _passes(op: Op, rule: Rule) -> bool:
+    """Whether a rule of the gradient and an option answers the gradient itself, by default."""
+    if rule.form != OF_LATER:
+        return False
+    token = _Token()
+    try:
+        return rule.function(token, op.defaults[rule.later]) is token
+    except Exception:
+        return False
 
 
 def _read_signature(op: Op) -> None:
@@ -533,6 +547,7 @@ def _finish(op: Op) -> None:
     for i, rule in enumerate(op.rules):
         if rule is not None:
             op.ruled |= 1 << i
+            rule.passes = _passes(op, rule)
     if op.diagonal and op.ruled:  # what has no rule may answer another data type
         op.node_lane = ALIGNED
     op.direct = None if op.view else _direct(op)

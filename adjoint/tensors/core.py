@@ -34,6 +34,16 @@ def backend_of(array: Any) -> Any:
     return backends.backend_of(array) if found is None else found
 
 
+def shares_memory(array: Any, source: Any) -> bool:
+    """Whether an array shows the memory of another of its library."""
+    if array is source:
+        return True
+    if type(array) is NDARRAY:
+        base = array.base
+        return base is not None and (base is source or base is source.base)
+    return bool(backends.backend_of(array).shares_memory(array, source))
+
+
 def is_floating(array: Any) -> bool:
     """Whether an array holds numbers that can have a gradient: floating or complex ones."""
     kind = array.dtype

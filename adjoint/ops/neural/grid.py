@@ -84,9 +84,30 @@ def pixel_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> Array:
     return _numbers(xp, [_inside(xp, row, size) for row, size in zip(rows, sizes)], sizes)
 
 
+_WHOLE = {4: 1 << 24, 8: 1 << 53}  # by the bytes of a float, up to where it holds whole numbers
+
+
+def _fast_corners(xp: Any, rows: Any, sizes: Any) -> Any:
+    """corner_numbers, computed with as floats: that takes half the time."""
+    pairs = []
+    for row, size in zip(rows, sizes):
+        both = (row, row + 1)
+        pairs.append([(each, (each >= 0) & (each <= size - 1)) for each in both])
+    outside = xp.asarray(math.prod(sizes), rows[0].dtype)
+    corners = []
+    with xp.errstate(invalid="ignore"):  # of what is outside, which may be infinite
+        for (total, inside), *others in itertools.product(*pairs):
+            for (row, here), size in zip(others, sizes[1:]):
+                total, inside = total * size + row, inside & here
+            corners.append(xp.where(inside, total, outside))
+    return xp.stack(corners, -1).astype("int64")
+
+
 @general(batching=FRONT, home=None)
 def corner_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> Array:
     """pixel_numbers of whole coordinates and those one further, in all combinations."""
+    if math.prod(sizes) < _WHOLE.get(rows[0].dtype.itemsize, 0):
+        return _fast_corners(xp, rows, sizes)
     pairs = [
         [_inside(xp, row + further, size) for further in (0, 1)] for row, size in zip(rows, sizes)
     ]
