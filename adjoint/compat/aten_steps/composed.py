@@ -42,12 +42,12 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     settings = current()
     if function is None and itself is None:
         return NotImplemented
+    tensors = tensors_in([*args, *kwargs.values()])
+    if not settings.modes and not any(t.special and lies_in(t, GROUND) for t in tensors):
+        return NotImplemented
     if settings.watchers or settings.functions or is_taken_apart():
         return NotImplemented
     if kwargs.get("out") is not None:
-        return NotImplemented
-    tensors = tensors_in([*args, *kwargs.values()])
-    if not settings.modes and not any(lies_in(tensor, GROUND) for tensor in tensors):
         return NotImplemented
     if any(tensor.layer is not None and not lies_in(tensor, GROUND) for tensor in tensors):
         return NotImplemented

@@ -312,7 +312,7 @@ def test_a_handler_may_record_and_call_unseen():
     assert recorded == [True]
 
 
-def test_modules_take_it_and_optimizers_want_memory():
+def test_modules_take_it_and_a_plain_parameter_wants_a_plain_gradient():
     layer = compat.nn.Linear(2, 1).double()
     plain = compat.nn.Linear(2, 1).double()
     plain.load_state_dict(layer.state_dict())
@@ -327,7 +327,7 @@ def test_modules_take_it_and_optimizers_want_memory():
         assert parameter.grad.tolist() == other.grad.tolist()
     step.step()
     with pytest.raises(RuntimeError, match="its class answers calls"):
-        compat.optim.SGD([holding(1.0, requires_grad=True)], 0.1)
+        compat.optim.LBFGS([holding(1.0, requires_grad=True)], 0.1)
 
 
 # ---- instances that Tensor's own constructor makes, and answers that are none ----
