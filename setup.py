@@ -74,7 +74,6 @@ LOOPS = {
 LOOP_FLAGS = ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 if sys.platform == "linux":  # GCC would end each loop by narrower ones, a quarter of the code
     LOOP_FLAGS += ["--param", "vect-epilogues-nomask=0"]
-    LOOP_FLAGS += ["-fno-asynchronous-unwind-tables"]  # nothing is ever thrown through a loop
 
 
 def can_compile() -> bool:
@@ -127,20 +126,27 @@ def extensions() -> list[Extension]:
     if sys.platform == "linux":  # elsewhere a call within a library needs no permission to be short
         for extension in built:
             extension.extra_compile_args += ["-fno-semantic-interposition", "-fvisibility=hidden"]
-    built += [*loops(), pages()]
+    built += [*loops(), *modules_for_numpy()]
     if sys.platform == "linux":  # what a debugger would read takes a third of the wheel
-        for extension in built:
-            extension.extra_compile_args.append("-g0")
+        for extension in built:  # and nothing is ever thrown through C
+            extension.extra_compile_args += ["-g0", "-fno-asynchronous-unwind-tables"]
             extension.extra_link_args.append("-Wl,-s")
     return built
 
 
-def pages() -> Extension:
-    """The module that keeps memory for NumPy's arrays."""
+def modules_for_numpy() -> list[Extension]:
+    """What keeps memory for NumPy's arrays, and what shares its calls among POSIX threads."""
     import numpy as np
 
-    source = Path("adjoint", "backends", "pages.c")
-    return Extension("adjoint.backends.pages", [str(source)], include_dirs=[np.get_include()])
+    names = ["pages", "sharing"] if new_compiler().compiler_type == "unix" else ["pages"]
+    return [
+        Extension(
+            f"adjoint.backends.{name}",
+            [str(Path("adjoint", "backends", f"{name}.c"))],
+            include_dirs=[np.get_include()],
+        )
+        for name in names
+    ]
 
 
 def loops() -> list[Extension]:

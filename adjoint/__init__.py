@@ -179,6 +179,7 @@ _LATER = (
     "nn",
     "optim",
     "profiler",
+    "return_types",
     "testing",
     "utils",
     "viz",
@@ -212,6 +213,7 @@ if TYPE_CHECKING:
     from adjoint import nn as nn
     from adjoint import optim as optim
     from adjoint import profiler as profiler
+    from adjoint import return_types as return_types
     from adjoint import testing as testing
     from adjoint import utils as utils
     from adjoint import viz as viz

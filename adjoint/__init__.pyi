@@ -14,6 +14,7 @@ from adjoint import nn as nn
 from adjoint import optim as optim
 from adjoint import profiler as profiler
 from adjoint import random as random
+from adjoint import return_types as return_types
 from adjoint import signal as signal
 from adjoint import sparse as sparse
 from adjoint import special as special
@@ -508,7 +509,7 @@ def broadcast_tensors(
     *tensors: Tensor, out: tuple[Tensor, ...] | None = None
 ) -> tuple[Tensor, ...]:
     """The tensors as views of the one shape they broadcast to."""
-def broadcast_to(input: Tensor, size: Any, *, out: Tensor | None = None) -> Tensor:
+def broadcast_to(input: Tensor, size: Any, *more: Any, out: Tensor | None = None) -> Tensor:
     """A view that repeats to a shape."""
 def bucketize(
     input: Tensor | _complex,

@@ -38,6 +38,8 @@ class device(Held):
             index = int(number)
         if name not in _KNOWN:
             raise RuntimeError(f"device: unknown type {name!r}; known are {', '.join(_KNOWN)}")
+        if index is not None and index < 0:
+            raise RuntimeError(f"device: the index must not be negative, got {index}")
         self.type, self.index = name, index
 
     def __repr__(self) -> str:

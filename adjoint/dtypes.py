@@ -28,6 +28,14 @@ class dtype:
     def __reduce__(self) -> str | tuple[Any, ...]:
         return (by_name, (self.name,))
 
+    @property
+    def abbr(self) -> str:
+        """The name in short: f32, bf16, i64, b8."""
+        if self.category == BOOL:
+            return "b8"
+        word = self.name.rstrip("0123456789")
+        return _SHORT.get(word, word) + self.name[len(word) :]
+
     def to_real(self) -> "dtype":
         """The real type of a complex one; itself otherwise."""
         return _REAL_OF.get(self, self)
@@ -37,6 +45,7 @@ class dtype:
         return _COMPLEX_OF.get(self, self)
 
 
+_SHORT: Final = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 BOOL: Final = 0
 INTEGER: Final = 1
 FLOAT: Final = 2

@@ -1,7 +1,8 @@
 """The generator behind random tensors, and its seed and state.
 
-Random numbers are drawn with NumPy on every backend and then moved to the device: one seed gives
-the same numbers everywhere. They are not the numbers that PyTorch would draw.
+Random numbers are those of NumPy's generator on every backend, so that one seed gives the same
+everywhere: drawn by NumPy and moved to the device, or made there by the same steps (`backends/`
+`cupy_chance.py`). They are not the numbers that PyTorch would draw.
 """
 
 import contextlib

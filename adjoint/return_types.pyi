@@ -44,11 +44,11 @@ class aminmax(NamedTuple):
     min: Tensor
     max: Tensor
 
-class max_dim(NamedTuple):
+class max(NamedTuple):
     values: Tensor
     indices: Tensor
 
-class min_dim(NamedTuple):
+class min(NamedTuple):
     values: Tensor
     indices: Tensor
 
@@ -97,11 +97,11 @@ class kthvalue(NamedTuple):
     values: Tensor
     indices: Tensor
 
-class median_dim(NamedTuple):
+class median(NamedTuple):
     values: Tensor
     indices: Tensor
 
-class nanmedian_dim(NamedTuple):
+class nanmedian(NamedTuple):
     values: Tensor
     indices: Tensor
 

@@ -129,6 +129,7 @@ def measure_eagerly(library: Any, system: str, wait: Callable[[], Any]) -> None:
 def measure_compiled(backend: str, device: str) -> None:
     """adjoint.compile around the whole step."""
     import adjoint
+    from adjoint.backends import backend_for
 
     answer: list[Any] = [None]
 
@@ -138,15 +139,22 @@ def measure_compiled(backend: str, device: str) -> None:
 
         return call
 
+    def wait() -> None:
+        last = answer[0][0] if isinstance(answer[0], tuple) else answer[0]
+        if backend == "xla":
+            last.array.block_until_ready()  # as JAX's own steps are waited for
+        else:
+            backend_for(adjoint.device(device)).synchronize()
+
     for name, (function, leaves) in works(adjoint, device).items():
 
         def gradients(function: Any = function, leaves: Any = leaves) -> Any:
             return adjoint.autograd.grad(function(*leaves), leaves)
 
         step = adjoint.compile(gradients, backend=backend)
-        report(name, f"adjoint.compile {backend}", run(step), lambda: answer[0][0].sum().item())
+        report(name, f"adjoint.compile {backend}", run(step), wait)
     step = adjoint.compile(trainer(adjoint, device), backend=backend)
-    report("training", f"adjoint.compile {backend}", run(step), lambda: answer[0].item(), 20)
+    report("training", f"adjoint.compile {backend}", run(step), wait, 20)
 
 
 def measure_jax() -> None:
@@ -168,6 +176,38 @@ def measure_jax() -> None:
             answer[0] = compiled(*arrays)
 
         report(name, "jax.jit", step, lambda: jax.block_until_ready(answer[0]))
+    training = jax_trainer()
+
+    def step_once() -> None:
+        answer[0] = training()
+
+    report("training", "jax.jit", step_once, lambda: jax.block_until_ready(answer[0]), 20)
+
+
+def jax_trainer() -> Step:
+    """The training step of `trainer` in plain JAX, which answers the gradients too."""
+    import jax
+    import jax.numpy as jnp
+
+    def loss_of(parameters: list[Any]) -> Any:
+        first, bias, second, other_bias = parameters
+        rows = jax.nn.relu(x @ first.T + bias) @ second.T + other_bias
+        return -jnp.take_along_axis(jax.nn.log_softmax(rows), y[:, None], 1).mean()
+
+    @jax.jit
+    def train(parameters: list[Any], rate: float) -> Any:
+        loss, slopes = jax.value_and_grad(loss_of)(parameters)
+        return [p - rate * s for p, s in zip(parameters, slopes)], slopes, loss
+
+    x, y = jnp.asarray(IMAGES), jnp.asarray(CLASSES)
+    shapes = ((1024, 784), (1024,), (10, 1024), (10,))
+    state = [[jnp.asarray(normal(*shape) / 30) for shape in shapes]]
+
+    def step() -> Any:
+        state[0], _, loss = train(state[0], 1e-3)
+        return loss
+
+    return step
 
 
 def main(systems: list[str]) -> None:

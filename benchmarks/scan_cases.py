@@ -148,6 +148,10 @@ CALLS: dict[str, Callable[[Generator], Any]] = {
     "matmul of float16": lambda rng: call(
         "matmul", floats(rng, 256, 256), floats(rng, 256, 256), kind="float16"
     ),
+    "conjugate_of": lambda rng: call(  # real numbers are answered as they are before it is called
+        "conjugate_of", (floats(rng, *WIDE) + 1j * floats(rng, *WIDE)).astype(np.complex64),
+        path="conj_physical",
+    ),
     "half": lambda rng: call("half", floats(rng, *WIDE), path="Tensor.half"),
     "transpose().contiguous()": lambda rng: call(
         "contiguous", floats(rng, *WIDE).T, path="Tensor.contiguous"

@@ -257,6 +257,38 @@ def big(package: Any) -> Work:
     return Work(lambda: (tanh(x * y + z) * exp(-x * x)).sum(), [x, y, z])
 
 
+def transformer(package: Any) -> Work:
+    """A training step of one transformer block (8 x 128 x 256, 8 heads, pre-norm, GELU)."""
+    functional = importlib.import_module(f"{package.__name__}.nn.functional")
+    rng = np.random.default_rng(0)
+    batch, length, width, heads = 8, 128, 256, 8
+
+    def parameter(*shape: int) -> Any:
+        scale = shape[-1] ** -0.5 if len(shape) > 1 else 0.1
+        return _leaf(package, rng.normal(len(shape) == 1, scale, shape).astype(np.float32))
+
+    shapes = [(width,), (width,), (3 * width, width), (3 * width,), (width, width), (width,)]
+    shapes += [(width,), (width,), (4 * width, width), (4 * width,), (width, 4 * width), (width,)]
+    leaves = [parameter(*shape) for shape in shapes]
+    given = package.tensor(rng.standard_normal((batch, length, width), np.float32))
+
+    def loss() -> Any:
+        norm1, shift1, wide, wide_bias, out, out_bias, norm2, shift2, up, up_bias, down, end = (
+            leaves
+        )
+        x = functional.layer_norm(given, (width,), norm1, shift1)
+        x = functional.linear(x, wide, wide_bias).reshape(batch, length, 3, heads, width // heads)
+        queries, keys, values = x.permute(2, 0, 3, 1, 4).unbind(0)
+        x = functional.scaled_dot_product_attention(queries, keys, values)
+        x = x.permute(0, 2, 1, 3).reshape(batch, length, width)
+        x = given + functional.linear(x, out, out_bias)
+        y = functional.linear(functional.layer_norm(x, (width,), norm2, shift2), up, up_bias)
+        x = x + functional.linear(functional.gelu(y, approximate="tanh"), down, end)
+        return (x * x).mean()
+
+    return Training(package, loss, leaves)
+
+
 WORKLOADS: dict[str, Callable[[Any], Work]] = {
     build.__name__: build
     for build in (
@@ -270,6 +302,7 @@ WORKLOADS: dict[str, Callable[[Any], Work]] = {
         hooks,
         module_hooks,
         hvp,
+        transformer,
         big,
     )
 }

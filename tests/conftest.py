@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 
 import tests.samples
+from adjoint._base import moments
 
 NO_ORACLE = "PyTorch, the oracle, is not installed"
 
@@ -32,6 +33,13 @@ def torch() -> Any:
         pytest.skip(NO_ORACLE)
     module.set_num_threads(1)
     return module
+
+
+@pytest.fixture(autouse=True)
+def no_lock_is_left() -> Iterator[None]:
+    """Fail the test that leaves the lock of all behind, not the next one that has threads."""
+    yield
+    assert not moments.lock._is_owned()
 
 
 @pytest.fixture(scope="module")

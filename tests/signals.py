@@ -58,8 +58,8 @@ def is_heard(code, before, offset):
 def heard_at(place, function, *args, folder=PACKAGE, except_in=()):
     """Call a function with a signal at the so-and-so-many-th place where one can be heard.
 
-    Only places in interpreted files of a folder count. False if there are fewer. In functions
-    called one of `except_in`, none is heard at the very start.
+    Only places in interpreted files of a folder, or of several, count. False if there are fewer.
+    In functions called one of `except_in`, none is heard at the very start.
     """
     left = place
     previous = {}

@@ -89,6 +89,70 @@ def test_as_strided_in_place(library: Any) -> None:
 
 
 @both
+def test_as_strided_in_place_without_history(library: Any) -> None:
+    """The same where nothing is recorded: values, versions, refusals; a view shows the change."""
+    x = library.arange(12.0)
+    for size, stride, offset in (
+        ((2, 2), (1, 2), 3),
+        ((3,), (4,), None),
+        ((2, 1, 2), (0, 9, 1), 0),
+    ):
+        whole = library.arange(12.0)
+        assert whole.as_strided_(size, stride, offset) is whole
+        np.testing.assert_array_equal(
+            whole.numpy(), library.as_strided(x, size, stride, offset).numpy()
+        )
+        assert whole._version == 1
+    with pytest.raises(RuntimeError, match="single memory location"):
+        whole.add_(1)
+    part = x[2:8]
+    part.as_strided_((2, 2), (2, 1))
+    part.fill_(7.0)
+    np.testing.assert_array_equal(x.numpy(), [0, 1, 7, 7, 7, 7, 6, 7, 8, 9, 10, 11])
+    for size, stride, offset in (((3,), (6,), 0), ((2,), (1,), 11), ((2, 2), (1,), 0)):
+        with pytest.raises(RuntimeError):
+            library.arange(12.0).as_strided_(size, stride, offset)
+
+
+@both
+def test_renorm_in_place_counts_a_change(library: Any) -> None:
+    """Even where no row is too long."""
+    x = library.tensor([[3.0, 4.0], [0.3, 0.4]])
+    for version, rows in ((1, [[0.6, 0.8], [0.3, 0.4]]), (2, [[0.6, 0.8], [0.3, 0.4]])):
+        assert x.renorm_(2, 0, 1.0) is x
+        np.testing.assert_allclose(x.numpy(), rows, rtol=1e-6)
+        assert x._version == version
+
+
+@both
+def test_a_row_divides_all_rows_in_place(library: Any) -> None:
+    """Whether there are few or many, of memory of its own or the tensor's."""
+    for count, width in ((258, 387), (7, 3), (12, 5000), (4, 0)):
+        x = library.arange(float(count * width)).reshape(count, width) + 1
+        row = library.arange(float(width)) + 1
+        expected = x / row
+        np.testing.assert_array_equal(x.div_(row).numpy(), expected.numpy())
+    x = library.arange(12.0).reshape(4, 3) + 1
+    expected = x / x[1]
+    np.testing.assert_array_equal(x.div_(x[1].clone()).numpy(), expected.numpy())
+
+
+@both
+def test_a_gradient_of_16_bits_passes_through_a_sum(library: Any) -> None:
+    """It is the same for both terms, but for alpha, which is rounded once."""
+    for kind in (library.float16, library.bfloat16):
+        x = library.tensor([1.0, 2.0]).to(kind).requires_grad_()
+        y = library.tensor([[1.0, 3.0], [5.0, 7.0]]).to(kind).requires_grad_()
+        grad = library.tensor([[1.0, 0.1], [2.0, 0.3]]).to(kind)
+        given = library.autograd.grad(library.add(y, x), (y, x), grad)
+        assert given[0].dtype is kind and given[1].dtype is kind
+        np.testing.assert_array_equal(given[0].float().numpy(), grad.float().numpy())
+        np.testing.assert_array_equal(given[1].float().numpy(), grad.sum(0).float().numpy())
+        scaled = library.autograd.grad(library.add(x, y, alpha=3), y, grad)[0]
+        np.testing.assert_array_equal(scaled.float().numpy(), (grad * 3).float().numpy())
+
+
+@both
 def test_copies_have_memory_of_their_own(library: Any) -> None:
     """What is written to a copy is not seen in its source."""
     x = library.zeros(2, 2)

@@ -63,6 +63,8 @@ LAYERS = [
         "compat.aten",
         "compat.aten_forms",
         "compat.aten_gradients",
+        "compat.aten_images",
+        "compat.aten_networks",
         "compat.aten_parts",
         "compat.dispatch_keys",
         "compat.missing_names",

@@ -57,6 +57,11 @@ def depth(part: Any) -> int:
     return below + 1 if part.function.startswith("row_") else below
 
 
+def is_of_argument(part: Any) -> bool:
+    """Whether a reduction is one of an argument as it is."""
+    return bool(part.operands[0].function == "array")
+
+
 class RowPrinter(Printer):
     """Prints expressions of rows; parts that vary have names within a pass, the others for good."""
 
@@ -102,9 +107,22 @@ class RowPrinter(Printer):
         self.names = {k: v for k, v in self.names.items() if k not in varying}
         self.before, self.inside = [], []
 
+    def read_in_place(self, part: Any, suffix: str) -> None:
+        """A reduction of an argument, which is read where it lies."""
+        row, name = f"a{self.places[part.operands[0].value]}", f"r{len(self.held)}"
+        self.held.append(part)
+        self.names[id(part)] = name
+        function = "greatest" if part.function == "row_max" else "total_of_row"
+        self.passes.append(f"const {self.element} {name} = {function}_{suffix}({row}, n);")
+
     def reduce(self, reductions: list[Any], kept: list[Any]) -> None:
         """One pass that takes some reductions, and keeps parts for later."""
         suffix = SUFFIX["float32" if self.element == "float" else "float64"]
+        for part in [part for part in reductions if is_of_argument(part)]:
+            self.read_in_place(part, suffix)
+        reductions = [part for part in reductions if not is_of_argument(part)]
+        if not reductions and not kept:
+            return
         values = [self.value(part.operands[0]) for part in reductions]
         for part in kept:
             self.inside.append(f"{self.room_of(part)}[i] = {self.value(part)};")
@@ -116,9 +134,9 @@ class RowPrinter(Printer):
             greatest = part.function == "row_max"
             least = f"-({self.element})INFINITY" if greatest else "0"
             starts.append(f"{self.element} {name} = {least};")
-            blocks.append(f"    {self.element} b{name}[ROW_BLOCK];")
-            self.inside.append(f"b{name}[k] = {value};")
-            block = f"{'greatest' if greatest else 'total'}_{suffix}(b{name}, m)"
+            blocks.append(f"    {self.element} b{name}[STRIP + ROW_BLOCK];")
+            self.inside.append(f"b{name}[STRIP + i - start] = {value};")
+            block = f"{'greatest' if greatest else 'total'}_{suffix}(b{name} + STRIP, m)"
             joined = f"v_maximum_{suffix}({name}, {block})" if greatest else f"{name} + {block}"
             after.append(f"    {name} = {joined};")
         head = [
@@ -126,12 +144,15 @@ class RowPrinter(Printer):
             "for (npy_intp start = 0; start < n; start += ROW_BLOCK) {",
             "    const npy_intp m = n - start < ROW_BLOCK ? n - start : ROW_BLOCK;",
             *blocks,
-            "    IN_ANY_ORDER",
-            "    for (npy_intp k = 0; k < m; k++) {",
-            "        const npy_intp i = start + k;",
+            "    for (npy_intp strip = start; strip < start + m; strip += STRIP) {",
+            "        const npy_intp whole = n < STRIP ? n : STRIP;",
+            "        const npy_intp from = strip + whole <= n ? strip : n - whole;",
+            "        IN_ANY_ORDER",
+            "        for (npy_intp k = 0; k < whole; k++) {",
+            "            const npy_intp i = from + k;",
         ]
-        self.inside = [f"    {line}" for line in self.inside]
-        self.finish(head, ["    }"], [*after, "}"])
+        self.inside = [f"        {line}" for line in self.inside]
+        self.finish(head, ["        }", "    }"], [*after, "}"])
         for part, name in zip(reductions, names, strict=True):
             self.names[id(part)] = name
         self.kept.update([id(part) for part in kept])

@@ -273,7 +273,7 @@ def return_types_stub() -> str:
     for op in TABLE.values():
         if op.outputs is not None:
             fields = [f"    {field}: Tensor" for field in op.outputs._fields]
-            lines += ["", f"class {op.name}(NamedTuple):", *fields]
+            lines += ["", f"class {op.outputs.__name__}(NamedTuple):", *fields]
     imports = ["from typing import NamedTuple", "from adjoint.tensors.tensor import Tensor"]
     return joined("return_types.py", imports, lines[1:])
 

@@ -86,7 +86,7 @@ class Backend:
         """Prepare the calling thread, which is to run the work of this device from now on."""
 
     def shares_memory(self, array: Any, source: Any) -> bool:
-        """Whether `array`, just made from `source`, is a view of it."""
+        """Whether `array`, made from `source`, is a view of it; NumPy's: see tensors/core.py."""
         raise NotImplementedError
 
     def same_layout(self, array: Any, like: Any) -> bool:
@@ -106,7 +106,7 @@ class Backend:
         """Wait for work that is under way."""
 
 
-_by_type: Final[dict[Any, Backend]] = {}
+BY_TYPE: Final[dict[Any, Backend]] = {}
 _by_device: Final[dict[str, Backend]] = {}
 _loaders: Final[dict[str, str]] = {"cpu": "numpy", "cuda": "cupy", "xla": "jax", "meta": "meta"}
 _recognisers: Final[list[Callable[[Any], Backend | None]]] = []
@@ -116,7 +116,7 @@ def register(backend: Backend, *types: Any) -> None:
     """Make a backend known, with the exact types of its arrays."""
     _by_device[backend.device_type] = backend
     for kind in types:
-        _by_type[kind] = backend
+        BY_TYPE[kind] = backend
 
 
 def register_recogniser(recognise: Callable[[Any], Backend | None]) -> None:
@@ -126,7 +126,7 @@ def register_recogniser(recognise: Callable[[Any], Backend | None]) -> None:
 
 def lookup(kind: Any) -> Backend | None:
     """The backend whose arrays are of this type, or None."""
-    found = _by_type.get(kind)
+    found = BY_TYPE.get(kind)
     if found is None:
         top = getattr(kind, "__module__", "").partition(".")[0]
         if top in ("jax", "jaxlib", "cupy"):
@@ -134,15 +134,15 @@ def lookup(kind: Any) -> Backend | None:
         for recognise in _recognisers:
             found = recognise(kind)
             if found is not None:
-                _by_type[kind] = found
+                BY_TYPE[kind] = found
                 return found
-        found = _by_type.get(kind)
+        found = BY_TYPE.get(kind)
     return found
 
 
 def libraries() -> set[str]:
     """The packages whose code runs where a forward does."""
-    return {"adjoint", *(name for b in _by_type.values() for name in b.libraries)}
+    return {"adjoint", *(name for b in BY_TYPE.values() for name in b.libraries)}
 
 
 def is_array(value: Any) -> bool:
@@ -153,7 +153,7 @@ def is_array(value: Any) -> bool:
 def backend_of(array: Any) -> Backend:
     """The backend of an array, or of an array type."""
     kind = array if isinstance(array, type) else type(array)
-    found = _by_type.get(kind)
+    found = BY_TYPE.get(kind)
     if found is None:
         found = lookup(kind)
         if found is None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
-from adjoint.backends.threads import spread_rows
 
 _TRIANGLE = 64  # rows from which a product does most of the work
 _LONG = 32  # elements of a window that NumPy finds the greatest of sooner
@@ -103,6 +102,13 @@ class AlongKernels(Namespace):
         found = _joined_by_loop("last", array, index, values, axis)
         return super().written_along(array, index, values, axis) if found is None else found
 
+    def laid_along(self, values: Any, index: Any, axis: int, size: int) -> Any:
+        shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
+        out = np.zeros(shape, values.dtype)
+        if _combined_by_loop("last", out, index, values, axis):
+            return out
+        return super().laid_along(values, index, axis, size)
+
     def combine_along(self, name: str, array: Any, index: Any, values: Any, axis: int) -> None:
         if np.may_share_memory(array, values) or np.may_share_memory(array, index):
             values, index = np.array(values), np.array(index)
@@ -178,8 +184,17 @@ class AlongKernels(Namespace):
             values = np.take_along_axis(rows, places[..., None], -1)[..., 0]
             if not np.isnan(values).any():  # of several, NumPy's is not the last
                 return values, places + table[:, 0]
-        found: tuple[Any, Any] = spread_rows(loop, images, table)
+        found: tuple[Any, Any] = loop(images, table)
         return found
+
+    def firsts_of_runs(self, row: Any) -> Any:
+        loop = written("runs") if row.dtype == np.int64 else None
+        if loop is None:
+            return None
+        if not row.size:
+            return row.copy()
+        found, count = loop(row)
+        return found[:count].copy()
 
     def rows_added(self, array: Any, index: Any, rows: Any) -> Any:
         loop = _loop("rows_add", array, rows) if index.dtype == np.int64 else None

@@ -5,7 +5,6 @@ What differs from NumPy, and why, is in docs/notes/backends.md.
 
 import contextlib
 import importlib
-import math
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
@@ -15,7 +14,7 @@ import numpy as np
 
 from adjoint.backends import Backend, Namespace, register
 from adjoint.backends.convolution import Convolutions
-from adjoint.backends.cupy_chance import flips, taken
+from adjoint.backends.cupy_chance import drawn, flips
 from adjoint.backends.cupy_kernels import TYPES, Kernel, StepKernel
 from adjoint.backends.cupy_products import product
 from adjoint.backends.cupy_sums import column_sums, mean_class_losses, total
@@ -93,6 +92,12 @@ def _numbers(keys: Any, dtype: Any) -> Any:
     if dtype.kind in "biu":
         return bits.astype(dtype)
     return cupy.where(bits < 0, bits ^ _ALL_BUT_SIGN, bits).view(np.float64).astype(dtype)
+
+
+def _state(generator: Any, take: Callable[[Any], Any]) -> Any:
+    """The state of a generator from which numbers are taken: of a graph, that of each launch."""
+    capturing = under_way.get()
+    return generator.draw(take) if capturing is None else capturing.state(generator, take)
 
 
 class CupyNamespace(Convolutions, Namespace):
@@ -207,21 +212,16 @@ class CupyNamespace(Convolutions, Namespace):
         return _to_host(array)
 
     def drawn(self, draw: Callable[..., Any], shape: Any, *parameters: Any) -> Any:
+        found = None if cupy.cuda.runtime.is_hip else drawn(_state, draw, tuple(shape))
+        if found is not None:
+            return found
         capturing = under_way.get()
         if capturing is not None:
             return capturing.drawn(draw, tuple(shape), parameters)
         return super().drawn(draw, shape, *parameters)
 
     def flips(self, generator: Any, shape: Any, p: float) -> Any:
-        if cupy.cuda.runtime.is_hip:
-            return None
-        count, capturing = math.prod(shape), under_way.get()
-
-        def draw(stream: Any) -> Any:
-            return taken(stream, count)
-
-        words = generator.draw(draw) if capturing is None else capturing.state(generator, draw)
-        return None if words is None else flips(words, tuple(shape), p)
+        return None if cupy.cuda.runtime.is_hip else flips(_state, generator, tuple(shape), p)
 
     def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
         """NumPy's sort; CuPy has one algorithm, which is stable."""

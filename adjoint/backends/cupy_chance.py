@@ -1,81 +1,71 @@
-"""Coin flips on CuPy: the very ones that NumPy's generator would draw, made on the device.
+"""Random numbers on CuPy: the very ones that NumPy's generator would draw, made on the device."""
 
-Its numbers are the steps of one recurrence. A thread goes straight to the step where its part of
-them begins, and the generator on the host is told how many were taken.
-"""
-
+import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import cupy
 import numpy as np
 
+from adjoint.backends.chance import DOUBLE, SINGLE, Even, Normal, cast
 from adjoint.backends.cupy_kernels import NDARRAY, Launch
+from adjoint.backends.loops.cuda_chance import EACH, EVEN, FLIPS, LAYOUT, PAIRS, WORDS, taken, text
+from adjoint.dtypes import COMPLEX, category_of
 
 _BOOL: Final = np.dtype(bool)
-_LOW: Final = (1 << 64) - 1
-_EACH: Final = 16  # numbers that a thread makes one after the other
 _THREADS: Final = 256
-
-FLIPS: Final = """
-typedef unsigned long long Word;
-typedef unsigned __int128 Wide;
-inline __device__ Wide wide(Word high, Word low) { return (Wide)high << 64 | low; }
-extern "C" __global__ void kernel(
-    const Word *kept, Word high, Word low, Word step_high, Word step_low,
-    const double p, bool *out, const long long n
-) {
-    if (kept) { high = kept[0]; low = kept[1]; step_high = kept[2]; step_low = kept[3]; }
-    const Wide factor = wide(2549297995355413924ULL, 4865540595714422341ULL);
-    const Wide step = wide(step_high, step_low);
-    Wide state = wide(high, low);
-    const long long first = (blockIdx.x * (long long)blockDim.x + threadIdx.x) * EACH;
-    Wide by = 1, plus = 0, next_by = factor, next_plus = step;
-    for (long long left = first; left > 0; left >>= 1) {
-        if (left & 1) { by *= next_by; plus = plus * next_by + next_plus; }
-        next_plus *= next_by + 1;
-        next_by *= next_by;
-    }
-    state = state * by + plus;
-    for (long long i = first; i < first + EACH && i < n; i++) {
-        state = state * factor + step;
-        const Word top = (Word)(state >> 64), mixed = top ^ (Word)state;
-        const unsigned turn = (unsigned)(top >> 58);
-        const Word drawn = mixed >> turn | mixed << (-turn & 63);
-        out[i] = (drawn >> 11) * (1.0 / 9007199254740992.0) < p;
-    }
-}
-""".replace("EACH", str(_EACH))
-
-_launches: Final[dict[int, Launch]] = {}
+_launches: Final[dict[Any, Launch]] = {}
 
 
-def taken(stream: Any, count: int) -> list[int] | None:
-    """The state of a generator of NumPy's, in words, which then goes on `count` steps behind it.
-
-    None if it is not the one whose steps are known here.
-    """
-    bits = stream.bit_generator
-    before = bits.state
-    if before["bit_generator"] != "PCG64":
-        return None
-    bits.advance(count)
-    # To advance it forgets a half of a number that was not asked for yet; drawing does not.
-    kept = {name: before[name] for name in ("has_uint32", "uinteger")}
-    bits.state = {**bits.state, **kept}
-    own = before["state"]
-    return [own["state"] >> 64, own["state"] & _LOW, own["inc"] >> 64, own["inc"] & _LOW]
-
-
-def flips(words: Any, shape: tuple[int, ...], p: float) -> Any:
-    """Whether each number drawn from a state is below p; the state may lie on the device."""
-    out = NDARRAY(shape, _BOOL)
+def _made(drawn: tuple[str, str], words: Any, shape: Any, dtype: Any, numbers: list[float]) -> Any:
+    """Numbers drawn from a state, which may lie on the device."""
+    out = NDARRAY(shape, dtype)
     if out.size:
-        where = cupy.cuda.runtime.getDevice()
-        launch = _launches.get(where)
+        key = (drawn, cupy.cuda.runtime.getDevice())
+        launch = _launches.get(key)
         if launch is None:
-            launch = _launches[where] = Launch(FLIPS, "QQQQQdQQ", ("--device-int128",))
+            launch = _launches[key] = Launch(text(drawn), LAYOUT, ("--device-int128",))
+        count = -(-out.size // 2) if drawn is PAIRS else out.size
+        blocks = -(-count // (_THREADS * EACH))
         kept = type(words) is NDARRAY
-        given = [words.data.ptr, 0, 0, 0, 0] if kept else [0, *words]
-        blocks = -(-out.size // (_THREADS * _EACH))
-        launch(blocks, [*given, p, out.data.ptr, out.size], _THREADS)
+        given = [words.data.ptr, *[0] * WORDS] if kept else [0, *words]
+        launch(blocks, [*given, *numbers, out.data.ptr, out.size], _THREADS)
     return out
+
+
+def flips(state: Callable[..., Any], generator: Any, shape: Any, p: float) -> Any:
+    """Whether each number drawn is below p; None if the generator is another than NumPy's own."""
+    words = state(generator, taken(math.prod(shape)))
+    return None if words is None else _made(FLIPS, words, shape, _BOOL, [p, 0.0, 0.0])
+
+
+def drawn(state: Callable[..., Any], draw: Any, shape: Any) -> Any:
+    """What a source of even or normal numbers draws, made on the device; None: the host has to.
+
+    `state` answers that of a generator, from which a function takes numbers.
+    """
+    if isinstance(draw, Even):
+        return _evenly(state, draw, shape)
+    if not isinstance(draw, Normal) or not draw.in_pairs(shape):
+        return None
+    if not isinstance(draw.mean, (int, float)) or not isinstance(draw.std, (int, float)):
+        return None
+    words = state(draw.generator, taken(2 * -(-math.prod(shape) // 2), halves=True))
+    numbers = [draw.mean, draw.std, 0.0]
+    return None if words is None else _made(PAIRS, words, shape, SINGLE, numbers)
+
+
+def _evenly(state: Callable[..., Any], draw: Even, shape: Any) -> Any:
+    if category_of(draw.dtype) == COMPLEX:
+        parts = _evenly(state, Even(DOUBLE, draw.low, draw.high, draw.generator), (*shape, 2))
+        return None if parts is None else cast(parts.view("complex128")[..., 0], draw.dtype)
+    width = draw.width
+    words = state(draw.generator, taken(math.prod(shape), halves=width == SINGLE))
+    if words is None:
+        return None
+    wide = float(width.type(draw.high - draw.low))
+    made = _made(EVEN[width], words, shape, width, [wide, draw.low, draw.high])
+    if draw.dtype == width:
+        return made
+    made = made.astype(draw.dtype)
+    return cupy.where(made >= draw.high, draw.dtype.type(draw.low), made)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.error_state import quiet, quietly
+from adjoint.backends.turning import in_order
 
 _LAPACK = {"f": "s", "d": "d", "F": "c", "D": "z"}  # its letter of each type
 
@@ -33,7 +34,7 @@ def lapack_function(name: str, array: Any) -> Any:
 
 def by_columns(array: Any) -> Any:
     """Copies of matrices, turned: seen as `.T` each lies as LAPACK wants it, to be overwritten."""
-    return np.array(array.swapaxes(-2, -1), order="C")
+    return in_order(array.swapaxes(-2, -1))
 
 
 @functools.cache

@@ -6,6 +6,7 @@ that are abstract each library must answer; the rest have a plain form here, and
 knows a faster one overrides it in its own file. An op never asks which library it runs on.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -309,6 +310,13 @@ class Namespace(ABC):
         places = self.flat_places(index, array.shape, axis).reshape(-1)
         return self.updated(array.reshape(-1), places, values.reshape(-1)).reshape(array.shape)
 
+    def laid_along(self, values: Array, index: Array, axis: int, size: int) -> Array:
+        """Zeros, `size` of them along an axis, with values at an index; of several the last."""
+        shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
+        places = self.flat_places(index, shape, axis).reshape(-1)
+        flat = self.zeros((math.prod(shape),), values.dtype)
+        return self.placed(flat, places, values.reshape(-1)).reshape(shape)
+
     def combine_along(
         self, name: str, array: Array, index: Array, values: Array, axis: int
     ) -> None:
@@ -358,6 +366,14 @@ class Namespace(ABC):
             better = ((part > best) | self.isnan(part)) & (here >= 0)
             places, best = self.where(better, here, places), self.where(better, part, best)
         return best, self.copied(self.asarray(places, dtype="int64"), ordered=True)
+
+    def row_elements(self, rows: Array, columns: Array) -> Array:
+        """The element of each row of a matrix in the column that is named for it."""
+        return rows[self.arange(columns.shape[0]), columns]
+
+    def firsts_of_runs(self, row: Array) -> Array | None:
+        """The first of each run of equal elements; None: to be done in steps."""
+        return None
 
     def _at(self, images: Array, places: Array) -> Array:
         """The elements at places, the same for all rows or others for each."""

@@ -5,6 +5,7 @@ import importlib.util
 import math
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,10 @@ from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.pairs import Pairs
 from adjoint.backends.row_kernels import RowKernels, shared_ones
 from adjoint.backends.searching import SearchKernels
+from adjoint.backends.shared_rows import SharedRows
 from adjoint.backends.special_kernels import SpecialKernels
-from adjoint.backends.threads import LEAST, row_parts, shared
+from adjoint.backends.threads import LEAST, row_parts, share, shared
+from adjoint.backends.turning import in_order, is_turned
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -44,13 +47,23 @@ def _ask_to_keep_pages() -> bool:
     # A large block, freed and never touched, teaches glibc to keep pages for the next array: to get
     # new ones takes longer than most work on a megabyte. The heap may keep some 60 MB for it.
     np.empty(30 << 20, np.uint8)
-    name = "adjoint.backends.pages"
-    if importlib.util.find_spec(name) is not None:  # the pure package leaves larger ones alone
-        importlib.import_module(name).keep(KEPT_BYTES)
+    if _pages is not None:  # the pure package leaves larger ones alone
+        _pages.keep(KEPT_BYTES)
     return True
 
 
+_PAGES = "adjoint.backends.pages"  # which the pure package has not
+_pages: Any = importlib.import_module(_PAGES) if importlib.util.find_spec(_PAGES) else None
 _KEEPS_PAGES = _ask_to_keep_pages()
+
+
+def _told_address(array: Any) -> int:
+    """Where the first element of an array lies."""
+    pointer: int = array.__array_interface__["data"][0]
+    return pointer
+
+
+address: Callable[[Any], int] = _told_address if _pages is None else _pages.address
 
 
 def keeps_pages() -> bool:
@@ -95,7 +108,7 @@ def _row_starts(count: int, width: int) -> Any:
 def _aligned(size: int, dtype: Any) -> Any:
     """New memory that begins with a line of the cache: vectors then don't lie across two."""
     room = np.empty(size * dtype.itemsize + LINE, np.uint8)
-    start = -room.__array_interface__["data"][0] % LINE
+    start = -address(room) % LINE
     return room[start : start + size * dtype.itemsize].view(dtype)
 
 
@@ -192,16 +205,6 @@ _WITH_STATES = ("isclose",)
 
 
 @functools.cache
-def _transforms() -> Any:
-    """SciPy's transforms, which take half the time; NumPy's where it is not installed."""
-    try:
-        import scipy.fft
-    except ImportError:
-        return np.fft
-    return scipy.fft
-
-
-@functools.cache
 def _linalg() -> Any:
     """Made when it is first used: NumPy imports its linear algebra then."""
     return LinearAlgebra()
@@ -212,6 +215,7 @@ class NumpyNamespace(
     MaskKernels,
     RowKernels,
     SearchKernels,
+    SharedRows,
     SpecialKernels,
     Convolutions,
     Pairs,
@@ -226,11 +230,6 @@ class NumpyNamespace(
         self.__dict__.update({k: v for k, v in vars(library).items() if k not in own})
         for name in (*_WITH_POLES, *_WITH_STATES):
             setattr(self, name, quietly(getattr(library, name)))
-
-    @property
-    def fft(self) -> Any:
-        """Imported when it is first used."""
-        return _transforms()
 
     @property
     def linalg(self) -> Any:
@@ -387,6 +386,18 @@ class NumpyNamespace(
                     return np.ndarray(shape, array.dtype, array, 0, (0,) * lead + tuple(steps))
         return np.broadcast_to(array, shape)
 
+    def ascontiguousarray(self, array: Any) -> Any:
+        """NumPy's own, or a loop for what is turned."""
+        return in_order(array) if is_turned(array) else np.ascontiguousarray(array)
+
+    def reshape(self, array: Any, shape: Any) -> Any:
+        """The method: NumPy's function, in Python, calls that after two others."""
+        return array.reshape(shape)
+
+    def swapaxes(self, array: Any, axis1: int, axis2: int) -> Any:
+        """See reshape."""
+        return array.swapaxes(axis1, axis2)
+
     def expand_dims(self, array: Any, axis: int) -> Any:
         """A view with another axis; NumPy's own, in Python, takes five times as long."""
         sizes = list(array.shape)
@@ -445,6 +456,11 @@ class NumpyNamespace(
         powers = np.exp(shifted)  # of nothing positive: it can't overflow, and sums are 1 or more
         totals = self.row_sums(powers)
         return shifted, np.log(totals[:, 0]), np.divide(powers, totals * parts, powers)
+
+    def row_elements(self, rows: Any, columns: Any) -> Any:
+        if not rows.flags.c_contiguous:
+            return super().row_elements(rows, columns)
+        return rows.reshape(-1).take(self.places_of(columns, rows.shape[1]))
 
     def places_of(self, columns: Any, width: int) -> Any:
         return _row_starts(len(columns), width) + columns
@@ -521,14 +537,13 @@ class NumpyNamespace(
         strides = tuple([step // size for step in array.strides])
         return Memory(
             owner,
-            0 if owner is array else (self.address(array) - self.address(owner)) // size,
+            0 if owner is array else (address(array) - address(owner)) // size,
             strides if array.size else ordered_strides(array.shape),
             owner.nbytes // size,
         )
 
     def address(self, array: Any) -> int:
-        pointer: int = array.__array_interface__["data"][0]
-        return pointer
+        return address(array)
 
     def strides_of(self, array: Any) -> tuple[int, ...]:
         if not array.size:
@@ -546,6 +561,8 @@ class NumpyNamespace(
         loop = None if dtype is None else _CASTS.get((array.dtype.char, np.dtype(dtype).char))
         if loop is not None and array.size >= _MANY:
             return loop(array, order=order)
+        if order == "C" and dtype is None:
+            return in_order(array)
         return np.array(array, dtype=dtype, order=order)
 
     def writable(self, shown: Any, source: Any) -> Any:
@@ -594,11 +611,6 @@ class NumpyBackend(Backend):
     def device(self, array: Any) -> device:
         return CPU
 
-    def shares_memory(self, array: Any, source: Any) -> bool:
-        return array is source or (
-            array.base is not None and (array.base is source or array.base is source.base)
-        )
-
     def overlap(self, written: Any, read: Any) -> bool:
         """Whether two arrays of this library share some of their memory."""
         own = type(written) is np.ndarray and type(read) is np.ndarray
@@ -612,8 +624,13 @@ class NumpyBackend(Backend):
         return dense and np.may_share_memory(written, read)
 
     def copy(self, array: Any) -> Any:
-        return np.array(array, order="C")
+        return in_order(array)
 
+
+_ELEMENTWISE = {f for f in vars(np).values() if isinstance(f, np.ufunc) and not f.signature}
+share(_ELEMENTWISE - {np.power})
+share([np.power], "efdFD")  # of integers it may raise an error, in the thread that computes
+share([np.matmul, np.vecdot], "fd", most=1 << 12)  # larger products BLAS shares by itself
 
 numpy_backend = NumpyBackend()
 host = numpy_backend.xp  # for what is done in main memory whatever library holds the tensors

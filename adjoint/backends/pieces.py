@@ -16,6 +16,7 @@ from adjoint.backends.loops import written
 
 EXPONENTS = range(-10, 5)
 PIECES = 128  # of an exponent
+ROW = 2048  # numbers at a time
 DEGREE = 4
 EXACT = 2.0**-25  # of the largest value in a piece: half of what float32 rounds away
 _LEAST = np.float32(2.0 ** EXPONENTS[0])
@@ -52,8 +53,10 @@ def by_pieces(function: Callable[[Any], Any], numbers: Any) -> Any:
     loop = written("pieces")
     if loop is None or type(numbers) is not np.ndarray or numbers.dtype != np.float32:
         return function(numbers)
-    flat = numbers.reshape(-1)
-    out = loop(flat, table_of(function), _LEAST)
+    flat, table = numbers.reshape(-1), table_of(function)
+    out, whole = np.empty_like(flat), flat.size // ROW * ROW
+    for part, shape in ((slice(0, whole), (-1, ROW)), (slice(whole, None), -1)):  # rows are shared
+        loop(flat[part].reshape(shape), table, _LEAST, out=out[part].reshape(shape))
     unknown = np.isnan(out)
     if unknown.any():
         out[unknown] = function(flat[unknown])

@@ -14,6 +14,7 @@ from adjoint.backends.convolution import Layout, places_inside, wide_sizes
 from adjoint.backends.error_state import quiet
 from adjoint.backends.loops import written
 from adjoint.backends.threads import shared
+from adjoint.backends.turning import turned_into
 
 PIECE = 1 << 16  # elements of images at a time
 VECTOR = 16  # elements of the longest vector
@@ -37,6 +38,8 @@ def fits(images: Any, other: Any, layout: Layout) -> bool:
 
 def put(out: Any, array: Any) -> None:
     """Write an array; one of other order in few columns at a time, whose lines the cache holds."""
+    if turned_into(out, array):
+        return
     if array.strides[-1] == array.itemsize or array.shape[-1] <= VECTOR:
         out[...] = array
         return

@@ -13,10 +13,13 @@ from adjoint.backends.error_state import quiet
 from adjoint.backends.linear_algebra import by_columns, lapack_function
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
+from adjoint.backends.shared_rows import by_rows
 from adjoint.backends.threads import LEAST, row_parts, shared
 
 BLOCK = 1 << 16  # elements of differences at a time
 _NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
+_MOSTLY = 0.05  # of all pairs are so near that to subtract all takes less time
+_SIDE = 64  # rows whose differences from all that follow are taken together
 _PANEL = 64  # columns that LAPACK takes together
 _FEW = 4  # eigenvalues, for whose gradients as many equations take less than all eigenvalues
 _LARGE = 64  # rows from which that is so
@@ -86,6 +89,26 @@ def _value_of_rank(array: Any, rank: int) -> Any:
     return np.partition(array.take(within), place)[place : place + 1]
 
 
+def _loop_for_rows(name: str, rows: Any, numbers: Any, weights: Any) -> Any:
+    """The loop for rows by number and their weights; None where there is none for these types."""
+    fits = rows.dtype.char in "fd" and rows.dtype == weights.dtype and numbers.dtype == np.int64
+    return written(name) if fits else None
+
+
+def _all_gaps(loop: Any, array: Any, other: Any) -> Any:
+    """The squared lengths of all differences of rows; of a matrix with itself, each once."""
+    rows, others = np.ascontiguousarray(array), np.ascontiguousarray(other)
+    if array is not other:
+        return loop(rows, others)
+    count = rows.shape[-2]
+    out = np.empty((*rows.shape[:-1], count), rows.dtype)
+    for start in range(0, count, _SIDE):
+        part, rest = slice(start, start + _SIDE), slice(start + _SIDE, None)
+        loop(rows[..., part, :], rows[..., start:, :], out=out[..., part, start:])
+        out[..., rest, part] = out[..., part, rest].swapaxes(-2, -1)
+    return out
+
+
 @functools.lru_cache(maxsize=256)
 def shared_ones(shape: tuple[int, ...], kind: str) -> Any:
     """Ones to multiply with; shared, so never written to."""
@@ -134,7 +157,7 @@ class RowKernels(Namespace):
         pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
         for place in np.ndindex(array.shape[:-2]):
             pivots[place] = factor(turned[place].T, overwrite_a=1)[1]
-        return np.ascontiguousarray(turned.swapaxes(-2, -1)), np.add(pivots, 1, out=pivots)
+        return by_columns(turned), np.add(pivots, 1, out=pivots)
 
     def exchanged(self, pivots: Any, rows: int) -> Any:
         out = np.empty((*pivots.shape[:-1], rows), np.int64)
@@ -156,7 +179,7 @@ class RowKernels(Namespace):
         for place in np.ndindex(info.shape):
             matrix = turned[place].T
             _, pivots[place], info[place] = factor(matrix, lower=1, lwork=room, overwrite_a=1)
-        return self.tril(np.ascontiguousarray(turned.swapaxes(-2, -1))), pivots, info
+        return self.tril(by_columns(turned)), pivots, info
 
     def ldl_solution(self, packed: Any, pivots: Any, side: Any, hermitian: bool) -> Any:
         solve = _symmetric_function("sytrs", "hetrs", packed, hermitian)
@@ -237,7 +260,7 @@ class RowKernels(Namespace):
 
     def distances(self, array: Any, other: Any) -> Any:
         """By squared lengths and products; rows too near for that by their differences."""
-        same = array is other
+        same, given = array is other, (array, other)
         if other.shape[-2]:
             middle = other.mean(axis=-2, keepdims=True)  # what is far from 0 is lost to rounding
             middle = np.where(np.isfinite(middle), middle, 0)
@@ -249,7 +272,11 @@ class RowKernels(Namespace):
             squares = np.matmul(array, other.swapaxes(-2, -1))
             np.multiply(squares, -2, out=squares)
             np.add(squares, sums, out=squares)
-            near = np.nonzero(~(squares >= sums * _NEAR))  # or infinite, which has no difference
+            near = ~(squares >= sums * _NEAR)  # or infinite, which has no difference
+        loop = written("gaps") if squares.dtype.char in "fd" else None
+        if loop is not None and np.count_nonzero(near) > near.size * _MOSTLY:
+            return np.sqrt(_all_gaps(loop, *given))
+        near = np.nonzero(near)
         pairs = [np.broadcast_to(a, (*squares.shape[:-2], *a.shape[-2:])) for a in (array, other)]
         step = max(1, BLOCK // max(1, array.shape[-1]))
         for start in range(0, len(near[0]), step):
@@ -284,7 +311,8 @@ class RowKernels(Namespace):
         shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
         value = _value_of_rank(array, int(ranks[0])) if ranks.size == array.ndim == 1 else None
         if value is None:
-            parted = np.partition(array, ranks, axis=axis)
+            function = functools.partial(np.partition, kth=ranks, axis=axis)
+            parted = by_rows(function, array, axis, array.shape, array.dtype)
             value = np.take_along_axis(parted, np.broadcast_to(rank, shape), axis)
         equal, less = array == value, array < value
         unknown = np.isnan(value)
@@ -316,12 +344,19 @@ class RowKernels(Namespace):
         return library.csc_array((ones, index, starts), shape=(count, len(index))) @ rows
 
     def mixed_rows(self, table: Any, numbers: Any, weights: Any) -> Any:
+        loop = _loop_for_rows("mixed", table, numbers, weights)
+        if loop is not None and self.all_below(numbers, len(table)):
+            return loop(np.ascontiguousarray(table), numbers, weights)
         matrix = _weights_of_rows(numbers, weights, len(table))
         if matrix is None:
             return super().mixed_rows(table, numbers, weights)
         return matrix @ table
 
     def dealt_rows(self, rows: Any, numbers: Any, weights: Any, count: int) -> Any:
+        loop = _loop_for_rows("dealt", rows, numbers, weights)
+        if loop is not None and self.all_below(numbers, count):
+            out = np.zeros((count, rows.shape[1]), rows.dtype)
+            return loop(np.ascontiguousarray(rows), numbers, weights, out=out)
         matrix = _weights_of_rows(numbers, weights, count)
         if matrix is None:
             return super().dealt_rows(rows, numbers, weights, count)

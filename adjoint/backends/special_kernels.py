@@ -8,6 +8,7 @@ import numpy as np
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.pieces import by_pieces
+from adjoint.backends.shared_rows import by_parts
 
 BY_PIECES = frozenset(("j0", "j1", "y0", "y1", "erfcx", "log_ndtr"))
 MOST_POWER = 32  # that is taken by products
@@ -25,7 +26,9 @@ class SpecialKernels(Namespace):
         if name in BY_PIECES:
             return functools.partial(by_pieces, _special(name))
         loop = written(name) if name in _LOOPS else None
-        return _special(name) if loop is None else functools.partial(_LOOPS[name], loop, name)
+        if loop is not None:
+            return functools.partial(_LOOPS[name], loop, name)
+        return functools.partial(by_parts, _special(name))
 
 
 def _airy(place: Any) -> Any:
@@ -39,7 +42,7 @@ def _airy_slope(place: Any) -> Any:
 def _incomplete_gamma(loop: Any, name: str, order: Any, place: Any) -> Any:
     """By a loop for floats, which answers NaN where SciPy is to compute."""
     if any(type(each) is not np.ndarray or each.dtype != np.float32 for each in (order, place)):
-        return _special(name)(order, place)
+        return by_parts(_special(name), order, place)
     out = np.atleast_1d(loop(order, place))
     unknown = np.isnan(out)
     if unknown.any():
@@ -54,7 +57,7 @@ def _zeta(loop: Any, name: str, order: Any, place: Any) -> Any:
     usual = np.ndim(order) == 0 and 1 < order <= MOST_POWER and order == int(order)
     floats = type(place) is np.ndarray and place.dtype.char in "fd"
     if not usual or not floats or not np.all(place > 0):
-        return _special(name)(order, place)
+        return by_parts(_special(name), order, place)
     return loop(place.dtype.type(order), place)
 
 

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.loops import written as written_loop
-from adjoint.backends.threads import over_rows, row_parts, shared
+from adjoint.backends.threads import helpers
 
 BLOCK = 1 << 17  # elements of a block
+PART = 1 << 14  # elements of rows whose gradients of weights are summed at a time
 LONG = 8192  # elements of a row whose sum in one go is exact enough
 SHORT = 8  # elements of a row of which no product is the faster for its length
 PAIRED = 1024  # elements of a row from which NumPy's sum in pairs is worth its time
@@ -51,12 +52,7 @@ class Rows:
         made = (self.of(out), centre.reshape(-1), spread.reshape(-1))
         shifts = np.zeros(self.width, self.kind) if self.shifts is None else self.shifts
         columns = np.ascontiguousarray(self.factors[:, 0]), np.ascontiguousarray(shifts)
-        given, number = self.of(array), self.kind.type(eps)
-
-        def compute(part: slice) -> None:
-            loop(given[part], *columns, number, out=tuple([each[part] for each in made]))
-
-        over_rows(compute, self.count, self.width)
+        loop(self.of(array), *columns, self.kind.type(eps), out=made)
         return out, centre, spread
 
     def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
@@ -65,18 +61,21 @@ class Rows:
         if loop is None:
             return None
         out, numbers = np.empty_like(given[1]), [each.reshape(-1) for each in given[2:]]
-        factors = np.ascontiguousarray(self.factors[:, 0])
-        grads, rows, written, eps = *map(self.of, (*given[:2], out)), self.kind.type(eps)
-        parts = row_parts(self.count, self.width)
-        sums = np.empty((2, len(parts), self.width), self.kind)
-
-        def compute(place: int) -> None:
-            part = parts[place]
-            taken = (grads[part], rows[part], factors, *[each[part] for each in numbers], eps)
-            loop(*taken, out=(written[part], sums[0, place], sums[1, place]))
-
-        shared(compute, [*range(len(parts))], rows.size)
-        by_weight, by_bias = sums[:, 0] if len(parts) == 1 else np.add.reduce(sums, axis=1)
+        factors, eps = np.ascontiguousarray(self.factors[:, 0]), self.kind.type(eps)
+        arrays = [self.of(each) for each in (*given[:2], out)]
+        step = _rows_of_part(self.count, self.width)
+        whole = self.count // step * step
+        sums = np.empty((2, -(-self.count // step), self.width), self.kind)
+        for rows, made in (
+            (slice(whole), sums[:, : whole // step]),
+            (slice(whole, None), sums[:, -1:]),
+        ):
+            each = (made.shape[1], -1)
+            if rows.start != self.count:
+                grads, values, written = [a[rows].reshape(*each, self.width) for a in arrays]
+                columns = [column[rows].reshape(each) for column in numbers]
+                loop(grads, values, factors, *columns, eps, out=(written, *made))
+        by_weight, by_bias = sums[:, 0] if sums.shape[1] == 1 else np.add.reduce(sums, axis=1)
         return out, self.as_weight(by_weight), self.as_weight(by_bias)
 
     def ones(self, shape: Any) -> Any:
@@ -136,12 +135,7 @@ class Parts(Rows):
         if numbers[1] is None:
             numbers[1] = np.zeros(self.given, self.kind)
         made = (out, centre[..., 0, 0], spread[..., 0, 0])
-
-        def compute(part: slice) -> None:
-            taken = tuple([each[part] for each in made])
-            loop(array[part], *numbers, self.kind.type(eps), out=taken)
-
-        over_rows(compute, len(array), self.stem[1] * self.width)
+        loop(array, *map(self.repeated, numbers), self.kind.type(eps), out=made)
         return out, centre, spread
 
     def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
@@ -151,15 +145,14 @@ class Parts(Rows):
         numbers = [each[..., 0, 0] for each in given[2:]]
         array, factors, out = given[1], self.weight.reshape(self.given), np.empty_like(given[1])
         sums = np.empty((2, len(array), *self.given), self.kind)
-
-        def compute(part: slice) -> None:
-            taken = [each[part] for each in (*given[:2], *numbers)]
-            made = (out[part], sums[0, part], sums[1, part])
-            loop(*taken[:2], factors, *taken[2:], self.kind.type(eps), out=made)
-
-        over_rows(compute, len(array), self.stem[1] * self.width)
+        made = (out, *sums)
+        loop(*given[:2], self.repeated(factors), *numbers, self.kind.type(eps), out=made)
         by_weight, by_bias = np.add.reduce(sums, axis=1)[:, None, ..., None]
         return out, by_weight, by_bias
+
+    def repeated(self, numbers: Any) -> Any:
+        """Numbers of parts for each sample: rows of all samples are one range, to be shared."""
+        return numbers if helpers.allowed < 2 else numbers[None].repeat(self.stem[0], 0)
 
     def scale(self, rows: Any, scale: Any, part: slice, out: Any) -> None:
         factors = (scale * self.factors[part]).reshape(-1, 1)
@@ -204,12 +197,7 @@ class Channels(Rows):
         out, (centre, spread) = np.empty_like(array), np.empty((2, self.channels), self.kind)
         given, made = self.by_channel(array), (self.by_channel(out), centre, spread)
         factors, shifts = self.numbers(self.weight, 1), self.numbers(self.bias, 0)
-
-        def compute(part: slice) -> None:
-            taken = tuple([each[part] for each in made])
-            loop(given[part], factors[part], shifts[part], self.kind.type(eps), out=taken)
-
-        over_rows(compute, self.channels, self.samples * self.width)
+        loop(given, factors, shifts, self.kind.type(eps), out=made)
         return out, centre.reshape(self.stem), spread.reshape(self.stem)
 
     def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
@@ -218,15 +206,17 @@ class Channels(Rows):
         numbers = [each.reshape(-1) for each in given[2:]]
         factors, written = self.numbers(self.weight, 1), self.by_channel(out)
         sums = np.empty((2, self.channels, self.samples), self.kind)
-
-        def compute(part: slice) -> None:
-            taken = [each[part] for each in (grads, rows, factors, *numbers)]
-            made = (written[part], sums[0, part], sums[1, part])
-            loop(*taken, self.kind.type(eps), out=made)
-
-        over_rows(compute, self.channels, self.samples * self.width)
+        loop(grads, rows, factors, *numbers, self.kind.type(eps), out=(written, *sums))
         by_weight, by_bias = np.add.reduce(sums, axis=2).reshape(2, *self.stem)
         return out, by_weight, by_bias
+
+
+def _rows_of_part(count: int, width: int) -> int:
+    """How many rows a part has, however many threads there are; if it can be, of equal parts."""
+    most = max(1, PART // width)
+    if count <= 2 * most:
+        return count
+    return next((n for n in range(most, most // 2, -1) if count % n == 0), most)
 
 
 def _are_channels(array: Any, axes: Any, given: list[Any]) -> bool:

@@ -367,6 +367,12 @@ def shown(array: Any) -> Any:
         return _jax.dlpack.from_dlpack(array)
 
 
+def sent(array: Any) -> Any:
+    """A copy of an array of NumPy in XLA's memory."""
+    with wide():
+        return _jax.device_put(array)
+
+
 def handed(array: Any) -> Any:
     """An array as a program takes it; other libraries' than NumPy's and JAX's are refused."""
     if type(array) is np.ndarray or isinstance(array, jax.Array):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from adjoint.autograd.node import ALIGNED, SHORT_DEPTH
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
-from adjoint.backends.threads import LEAST, spread, tell
 from adjoint.call.context import (
     Settings,
     below_innermost_mode,
@@ -91,13 +90,6 @@ OWN: Final = 4  # the op computes and records its calls by itself: Functions, cu
 class Path(Calls):
     """The short form of a call, found by Tensor's operators through `upper.calls`."""
 
-    def __init__(self) -> None:
-        self.shares = False  # threads may share what is large
-
-    def allow(self, threads: int) -> None:
-        """Know how many threads a call may have."""
-        self.shares = threads > 1
-
     def unary(self, op: "Op", a: Any) -> Any:
         """An op called with one argument."""
         if isinstance(a, Tensor):
@@ -110,10 +102,7 @@ class Path(Calls):
                     spec = a.spec()
                 if spec.short:
                     if not a.special:
-                        if self.shares and op.diagonal and is_large(a.array):
-                            out = spread(op.direct, a.array)
-                        else:
-                            out = op.direct(a.array)
+                        out = op.direct(a.array)
                         own = out if type(out) is NDARRAY else numpy_backend.asarray(out)
                         return finished(op, settings, Tensor(own, AS_IS), a, None, spec, None)
                     found = briefly(op, settings, a, None)
@@ -161,10 +150,7 @@ class Path(Calls):
                 short = False
             if short and (first is not None or second is not None):
                 try:
-                    if self.shares and op.diagonal and is_large(y if first is None else x):
-                        out = spread(op.direct, x, y)
-                    else:
-                        out = op.direct(x, y)
+                    out = op.direct(x, y)
                 except Exception as error:
                     raise complaint(op, [x, y], error)
                 own = out if type(out) is NDARRAY else numpy_backend.asarray(out)
@@ -210,12 +196,6 @@ READ: Final[Any] = Tensor.__getitem__  # as those who answer them know them
 WRITE: Final[Any] = Tensor.__setitem__
 
 
-def is_large(array: Any) -> bool:
-    """Whether threads may share the elements of an array."""
-    size: int = array.size
-    return size >= LEAST
-
-
 def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
     """A call of two arguments, one of them no tensor and no number: its class may answer."""
     asked = has_others((a, b), {})
@@ -226,7 +206,6 @@ def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
 
 path: Final[Path] = Path()
 upper.calls = path
-tell(path.allow)
 
 
 def is_launched(value: Any, spec: Spec | None) -> bool:
@@ -582,7 +561,7 @@ def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
         for result in results:
             if result.extras is not None:
                 result.extras.creation = DEFAULT_VIEW  # it was made where nothing is recorded
-        link_views(op, values, results, backend_of(values[0].array), settings, several)
+        link_views(op, values, results, settings, several)
     return out
 
 
@@ -600,7 +579,7 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Sett
     recorded = settings.grad_enabled and bool(op.inputs)
     keep_history(op, values, results, several, hidden, recorded, settings)
     if op.view:
-        link_views(op, values, results, backend, settings, several)
+        link_views(op, values, results, settings, several)
     if not several:
         return results[0]
     return tuple(results) if op.outputs is None else op.outputs(*results)
@@ -707,7 +686,7 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
         if result.layer is not None:
             note_line(result.layer)
     if op.view:
-        link_views(op, values, results, backend_of(values[0].array), settings, several)
+        link_views(op, values, results, settings, several)
     return out
 
 

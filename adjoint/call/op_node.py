@@ -223,6 +223,8 @@ class OpNode(Node):
                 args.append(self.of_batch(kind, index))
         if self.released:  # meanwhile, by a pass of another thread
             raise freed(self.name())
+        if rule.passes and args[1] is self.op.defaults[rule.later]:
+            return args[0]  # of 16 bits: there is nothing to be computed in 32
         if rule.wide >= 0 and half_type(args[rule.wide]) is not None:
             # A loop rounds, and a kernel: before a sum that undoes broadcasting that is too soon.
             lone = len(self.op.promotes) == 1 or type(args[rule.wide]) is not NDARRAY

@@ -70,9 +70,10 @@ def answers(value: Any) -> bool:
         return current().overrides
     if isinstance(value, (list, tuple)):
         for element in value:
-            if type(element) not in ORDINARY and not isinstance(element, (list, Tensor)):
-                if answers(element):
-                    return True
+            if type(element) is int or type(element) in ORDINARY:
+                continue
+            if not isinstance(element, (list, Tensor)) and answers(element):
+                return True
         return False
     if isinstance(value, slice):
         return has_others((value.start, value.stop, value.step), {})

@@ -74,6 +74,9 @@ def promoted(op: "Op", values: list[Any], arrays: list[Any], backend: Backend) -
     """The raw arguments, those that mix brought to one data type."""
     if not op.promotes:
         return arrays
+    if len(op.promotes) == 1 and op.bools and not op.floats:
+        if isinstance(values[op.promotes[0]], Tensor):  # it is of the type that it is of
+            return arrays
     target = uniform(op, arrays)
     if target is None:
         kind = promotion(op, values)

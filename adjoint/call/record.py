@@ -13,7 +13,6 @@ from adjoint.autograd.node import (
     mark,
 )
 from adjoint.autograd.saved_tensors import pack, pack_arrays
-from adjoint.backends import Backend
 from adjoint.call.context import Settings
 from adjoint.call.op_node import OpNode, Rest
 from adjoint.call.rule import Plan
@@ -24,6 +23,7 @@ from adjoint.tensors.core import (
     TensorCore,
     backend_of,
     is_floating,
+    shares_memory,
 )
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import renewed, upper
@@ -82,12 +82,16 @@ def cut_of(values: list[Any], own: int) -> int:
     """
     before = 0
     for value in values:
-        for element in value if isinstance(value, (list, tuple)) else (value,):
-            if isinstance(element, Tensor):
-                if element.needs_grad:
-                    return own
-                if element.cut:
-                    before = element.cut
+        if isinstance(value, Tensor):
+            if value.needs_grad:
+                return own
+            before = value.cut or before
+        elif isinstance(value, (list, tuple)):
+            for element in value:
+                if isinstance(element, Tensor):
+                    if element.needs_grad:
+                        return own
+                    before = element.cut or before
     return before
 
 
@@ -356,27 +360,25 @@ def extended(
     return ((upper.operators.strided_view, pattern, -1),)
 
 
-def share_memory(result: Any, source: Any, backend: Backend) -> bool:
+def shows(result: TensorCore, source: TensorCore) -> bool:
     """Whether a result shows the memory of an argument; in a layer, if what it holds does."""
     if result.layer is None or source.layer is None:
-        return result.layer is source.layer and backend.shares_memory(result.array, source.array)
+        return result.layer is source.layer and shares_memory(result.array, source.array)
     pairs = zip(result.layer.parts(result), source.layer.parts(source))
-    return any(share_memory(shown, whole, backend_of(shown.array)) for shown, whole in pairs)
+    return any(shows(shown, whole) for shown, whole in pairs)
 
 
 def link_views(
     op: "Op",
     values: list[Any],
     results: list[Tensor],
-    backend: Backend,
     settings: Settings,
     several: bool,
 ) -> None:
     """Results that share memory with the first argument become its views."""
     source: Tensor = values[0]
-    rest = tuple(values[1:])
     for number, result in enumerate(results):
-        if not share_memory(result, source, backend):
+        if not shows(result, source):
             continue
         if source.inference:  # no history leads to it, so none need be shared
             result.node, result.needs_grad = None, False
@@ -393,7 +395,7 @@ def link_views(
         is_view = above is not None and above.base is not None
         base = above.base if above is not None and above.base is not None else source
         extras.base = base
-        step = (op, rest, number if several else -1)
+        step = (op, tuple(values[1:]), number if several else -1)
         before = above.steps if above is not None and is_view else ()
         extras.steps = extended(before, step, base, result)
         extras.view_version = extras.counter.value

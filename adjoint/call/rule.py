@@ -68,6 +68,7 @@ class Rule:
         values = [i for i, (kind, _) in enumerate(sources) if kind in (RESULT, VALUE)]
         first = grads[:1] if TANGENT not in [kind for kind, _ in sources] else values[:1]
         self.wide = first[0] if wide and first and len(sources) > 1 else -1
+        self.passes = False  # with its option as it is by default, it answers the gradient itself
         self.fused: "Fused | None" = None  # the loops of the wheel that do the same
         self.whole: Any = None  # one of them, of arrays alone
 

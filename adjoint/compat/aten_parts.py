@@ -147,6 +147,11 @@ def lift_fresh(input: Any) -> Any:
     return input
 
 
+def lift_fresh_copy(input: Any) -> Any:
+    """A copy of a tensor that was just made of data."""
+    return input.clone()
+
+
 def alias(input: Any) -> Any:
     """The same memory under another tensor."""
     return input[...]
@@ -216,6 +221,7 @@ PARTS = (
     index,
     view,
     lift_fresh,
+    lift_fresh_copy,
     alias,
     tanh_backward,
     sigmoid_backward,

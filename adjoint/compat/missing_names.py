@@ -26,7 +26,7 @@ _REASONS = {
     "xpu": "there is no such device",
     "mps": "there is no such device",
     "mtia": "there is no such device",
-    "_subclasses": "there are no fake tensors",
+    "_subclasses": "of PyTorch's own classes of tensors there are fake ones",
     "utils.data": "an iterable of batches is the program's own",
     "utils.tensorboard": "graphs, meshes, sounds and films are not logged",
     "masked": "masks are arguments of functions, and of MaskedTensor",

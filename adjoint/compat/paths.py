@@ -137,7 +137,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "distributions.utils": ("adjoint.distributions.parameters",),
     "_functorch.make_functional": ("adjoint.functorch",),
     "functional": ("adjoint",),
-    "functorch": ("adjoint.functorch",),
+    "functorch": ("adjoint.functorch", f"{_TREE}.fx.experimental.proxy_tensor"),
     "functorch.experimental": ("adjoint.functorch.experimental",),
     "functorch.experimental.control_flow": (f"{_TREE}._higher_order_ops",),
     "jit.annotations": ("typing",),

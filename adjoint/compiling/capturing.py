@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends import cupy_graphs
+from adjoint.backends.loops.cuda_chance import WORDS
 from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError, OutdatedError, untraceable
@@ -217,7 +218,7 @@ class Capturing(Watching):
     def state(self, generator: Any, draw: Any) -> Any:
         """The state of a generator for numbers that the graph draws itself: that of each launch."""
         self.remember_chance()
-        return self.event(Event(lambda: generator.draw(draw)), ((4,), "uint64"))
+        return self.event(Event(lambda: generator.draw(draw)), ((WORDS,), "uint64"))
 
     # ---- optimizers ----
 

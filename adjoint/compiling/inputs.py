@@ -9,6 +9,8 @@ from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.places import Lifted, Place
 from adjoint.tensors.core import NDARRAY
 
+FEW = 1 << 10  # bytes, which are compared sooner than sent
+
 
 class Inputs:
     """The inputs that a program uses, in its order."""
@@ -26,6 +28,9 @@ class Inputs:
         # Copies for XLA are of use where it can read them, and nobody else gets to see them.
         self.copying = tracing.device.type != "xla" and program.only is not None
         self.spread = tracing.spread is not None  # over the devices of a mesh
+        # What events make seldom differs from call to call: where XLA's memory is, a copy is kept.
+        self.sending = tracing.device.type == "xla" and not self.spread
+        self.sent: dict[int, tuple[Any, bytes, Any]] = {}
         self.shardings: dict[int, Any] = {}
         for position, number in enumerate(numbers):
             source = tracing.inputs[number]
@@ -55,6 +60,13 @@ class Inputs:
             else:
                 inputs[position] = self._copied(position, xla.handed(array))
         return inputs
+
+    def place(self, tensor: Any) -> tuple[int, int]:
+        """The number of a tensor that stays among those, and the position of its array."""
+        for number, (position, each) in enumerate(self.fixed):
+            if each is tensor:
+                return number, position
+        return -1, -1
 
     def _compare(self, position: int, array: Any) -> None:
         shape, dtype = self.specs[position]
@@ -90,8 +102,19 @@ class Inputs:
     def give(self, event: Any, made: Any) -> None:
         """Take what an event has made, if it is used."""
         position = self.places.get(id(event))
-        if position is not None:
+        if position is None:
+            return
+        if not self.sending or type(made) is not NDARRAY or made.nbytes > FEW:
             self.arrays[position] = self._copied(position, made)
+            return
+        last = self.sent.get(position)
+        if last is not None and last[0] is made:
+            return
+        values = made.tobytes()
+        if last is None or last[1] != values:
+            last = (made, values, xla.sent(made))
+        self.sent[position] = (made, values, last[2])
+        self.arrays[position] = last[2]
 
     def _copied(self, position: int, array: Any) -> Any:
         """A copy where XLA reads it again at each call; of a large array itself."""

@@ -4,7 +4,7 @@ The host asks the optimizer for its numbers at each call, so that a learning rat
 has changed, or a count of steps, is that of the call.
 """
 
-from operator import getitem, is_not, setitem
+from operator import getitem, is_, is_not, setitem
 from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
@@ -14,6 +14,7 @@ from adjoint.optim.elementwise import Counters, floats
 from adjoint.optim.programs import likeness
 
 _np: Any = numpy_backend.xp
+_PLAIN = (float, int, bool, str, type(None))  # nothing that changes in place
 
 
 class Numbers:
@@ -38,6 +39,8 @@ class Numbers:
         self.names = [name for name, value in self.values.items() if type(value) in (int, float)]
         self.alike = likeness(self.values)
         self.maximize = group["maximize"]
+        self.settings: list[Any] = []  # of the last call, if nothing else decides its numbers
+        self.vector: Any = None
         if self.alike is None:
             raise CompileError(f"{type(optimizer).__name__} has arrays among its settings")
 
@@ -54,13 +57,18 @@ class Numbers:
     def act(self) -> Any:
         """The numbers of this call."""
         self._check_state()
-        values = self._asked()
         group = self.optimizer.param_groups[self.number]
+        if len(group) == len(self.settings) and all(map(is_, group.values(), self.settings)):
+            return self.vector
+        values = self._asked()
         if likeness(values) != self.alike or group["maximize"] is not self.maximize:
             raise OutdatedError(
                 f"the settings of {type(self.optimizer).__name__} are of another kind"
             )
-        return _np.array([values[name] for name in self.names])
+        self.vector = _np.array([values[name] for name in self.names])
+        lasting = all(type(value) in _PLAIN for name, value in group.items() if name != "params")
+        self.settings = list(group.values()) if lasting and not self.counts else []
+        return self.vector
 
     def _check_state(self) -> None:
         """Refuse a state that was replaced, or whose parameters count their steps apart."""

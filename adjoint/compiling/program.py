@@ -1,8 +1,10 @@
 """A compiled function for one signature: arrays go in, the program runs, arrays come back."""
 
+from itertools import repeat
 from operator import setitem
 from typing import Any
 
+from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import xla
 from adjoint.compiling.copies import Copies
 from adjoint.compiling.errors import OutdatedError
@@ -12,7 +14,7 @@ from adjoint.compiling.outcomes import Outcome
 from adjoint.compiling.places import Argument, GradientOf, Place
 from adjoint.compiling.resuming import Resumed
 from adjoint.optim.writes import write_at_once
-from adjoint.tensors.core import NDARRAY, counting, have_kept, set_attribute
+from adjoint.tensors.core import NDARRAY, counting, have_kept, renew, set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 
@@ -38,6 +40,8 @@ class Program:
         self.copies = Copies(outcome)
         staying = set(self.copies.sources)
         self.varying = [each for each in outcome.changed if each[1] not in staying]
+        # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
+        self.following: list[tuple[int, int, int]] | None = None
         self.made = outcome.made
         self.receiving = [] if self.on_xla else [outcome.packing.receiving[n] for n in self.made]
         self.gradients = outcome.gradients
@@ -125,27 +129,65 @@ class Program:
             self._join(made, arguments, run)
         answer = self.answer(made, arguments)
         calls = self.copies.calls.copy()
+        if visit is not None:
+            for event in visit.begun:
+                calls += event.writes()
+            calls.append((set_attribute, visit, "done", True))
+        self._write(calls, arguments, outputs, made)
+        if self.on_xla:
+            self._follow(outputs)
+        return answer
+
+    def _write(
+        self,
+        calls: list[tuple[Any, ...]],
+        arguments: list[Any],
+        outputs: list[Any],
+        made: list[Any],
+    ) -> None:
+        """Let tensors have what they have become, together with other calls."""
         counters = [tensor.counter() for tensor in self.copies.counted]
+        tensors: list[Any] = []
+        arrays: list[Any] = []
         for place, output, bumps in self.varying:
             tensor = place.found(arguments)
             array = tensor.array
             if type(array) is NDARRAY:
                 calls.append((setitem, array, ..., xla.looked_at(outputs[output])))
             else:
-                calls.append((set_attribute, tensor, "array", outputs[output]))
-                calls.append((set_attribute, tensor, "known", None))
-            counters += [tensor.counter()] * bumps
-        for place, slot, other in self.gradients:
-            gradient = None if other is None else other.found(arguments)
-            found = made[slot] if slot >= 0 else gradient
-            calls.append((set_attribute, place.found(arguments), "gradient", found))
-        if visit is not None:
-            for event in visit.begun:
-                calls += event.writes()
-            calls.append((set_attribute, visit, "done", True))
-        if calls:
+                tensors.append(tensor)
+                arrays.append(outputs[output])
+            for _ in range(bumps):
+                counters.append(tensor.counter())
+        leaves = [place.found(arguments) for place, _, _ in self.gradients]
+        gradients = [
+            made[slot] if slot >= 0 else None if other is None else other.found(arguments)
+            for _, slot, other in self.gradients
+        ]
+        if INTERPRETED:
+            calls += [(set_attribute, *each) for each in zip(tensors, repeat("array"), arrays)]
+            calls += [(set_attribute, tensor, "known", None) for tensor in tensors]
+            calls += [(set_attribute, *each) for each in zip(leaves, repeat("gradient"), gradients)]
             write_at_once(calls, counting, counters)
-        return answer
+        elif calls:
+            calls.append((renew, tensors, arrays, leaves, gradients, counters))
+            write_at_once(calls, counting, [])
+        else:
+            renew(tensors, arrays, leaves, gradients, counters)
+
+    def _follow(self, outputs: list[Any]) -> None:
+        """Know what tensors hold now as the inputs of the next call, so that none is looked at."""
+        inputs = self.inputs
+        if self.following is None:
+            self.following = []
+            for place, output, _ in self.varying:
+                number, position = inputs.place(place.tensor)
+                array = outputs[output]
+                if position >= 0 and not inputs.spread:
+                    if inputs.specs[position] == (array.shape, array.dtype):
+                        self.following.append((number, position, output))
+        for number, position, output in self.following:
+            inputs.known[number] = inputs.arrays[position] = outputs[output]
 
     def answer(self, made: list[Any], arguments: list[Any]) -> Any:
         """What the function answers, of new tensors and those from outside."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from adjoint.backends import backend_of, is_array, quiet
+from adjoint.backends.chance import Even, Normal
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.dispatch import write_out
 from adjoint.call.layers import Below, open_levels
@@ -35,7 +36,7 @@ from adjoint.ops.arranging.conversion import (
     sparse_csr,
 )
 from adjoint.ops.composites import creating, lifting, overridable_by_modes
-from adjoint.ops.sampling.random import draw_integers, draw_normal, draw_uniform, normal_from
+from adjoint.ops.sampling.random import draw_integers, normal_from
 from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
 from adjoint.tensors.size import Size
@@ -490,14 +491,12 @@ def rand(*size: Any, generator: Any = None, **options: Any) -> Tensor:
 
 
 def _evenly(asked: Options, shape: Any, generator: Any) -> Tensor:
-    kind, stream = _continuous(asked), chosen(generator)
-    made: Tensor = _drawn(asked, shape, lambda sizes: draw_uniform(sizes, kind, 0.0, 1.0, stream))
+    made: Tensor = _drawn(asked, shape, Even(_continuous(asked), 0.0, 1.0, chosen(generator)))
     return made
 
 
 def _normally(asked: Options, shape: Any, mean: Any, std: Any, generator: Any) -> Tensor:
-    kind, stream = _continuous(asked), chosen(generator)
-    made: Tensor = _drawn(asked, shape, lambda sizes: draw_normal(sizes, kind, mean, std, stream))
+    made: Tensor = _drawn(asked, shape, Normal(_continuous(asked), mean, std, chosen(generator)))
     return made
 
 

@@ -29,7 +29,7 @@ from adjoint.ops.arranging.shape import select, stack
 from adjoint.ops.op import MISSING, Op
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors import views
-from adjoint.tensors.core import CUT_BY_MODE, CUT_BY_OP, backend_of
+from adjoint.tensors.core import CUT_BY_MODE, CUT_BY_OP, backend_of, shares_memory
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import warn_of_loop
 from adjoint.transforms.duals import dual, primal_at, tangent_at
@@ -549,7 +549,7 @@ def shared(tensor: Tensor, other: Tensor) -> bool:
             return True
     backend = backend_of(tensor.array)
     alike = backend is backend_of(other.array) and backend.mutable
-    return alike and backend.shares_memory(tensor.array, other.array)
+    return alike and shares_memory(tensor.array, other.array)
 
 
 # ---- the registry ----

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from adjoint.backends.error_state import ufunc_of
-from adjoint.backends.loops import by_rows, compiled
+from adjoint.backends.loops import compiled
 from adjoint.call.dispatch import run_forward
 from adjoint.call.fused import (
     ARRAY,
@@ -71,7 +71,7 @@ def _attach_rows(op: Op, place: int, key: Any, order: Any, answers: Any, functio
     found = [NONE if a is None else next(numbers) if a == "computed" else a for a in answers]
     kinds = [{"array": ARRAY, "column": COLUMN, "number": NUMBER}.get(k, EXACTLY) for k in key]
     several = op.outputs is not None if place == FORWARD else place == JOINT
-    made = RowLoop(by_rows(function), kinds, list(key), list(order), found, several)
+    made = RowLoop(function, kinds, list(key), list(order), found, several)
     if place == FORWARD:
         rows = op.fused = op.fused or Rows()
     else:

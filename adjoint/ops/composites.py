@@ -15,6 +15,7 @@ from adjoint.call.overriding import (
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Shown, with_out
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -55,6 +56,10 @@ def overridable(function: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
+        if upper.composed is not None:
+            found = upper.composed(call, args, kwargs)
+            if found is not NotImplemented:
+                return found
         try:
             return function(*args, **kwargs)
         except AttributeError as error:
@@ -148,6 +153,10 @@ def with_extras(
             args = (args[0], *args[1])
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
+        if upper.composed is not None:
+            found = upper.composed(call, args, kwargs)
+            if found is not NotImplemented:
+                return found
         if not kwargs:
             try:
                 return function(*args)

@@ -9,20 +9,20 @@ from typing import Any
 def normal_dim(dim: Any, ndim: int) -> int:
     """A dimension counted from the front; a 0-d tensor has dimensions -1 and 0, as in PyTorch."""
     number = operator.index(dim)
-    span = max(ndim, 1)
+    span = ndim or 1
     if not -span <= number < span:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], "
             f"but got {number})"
         )
-    return number % span
+    return number + span if number < 0 else number
 
 
 def normal_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """Several dimensions counted from the front; None or () means all."""
     if dim is None:
         return tuple(range(ndim))
-    if not isinstance(dim, Sequence):
+    if isinstance(dim, int) or not isinstance(dim, Sequence):
         number = normal_dim(dim, ndim)
         return (number,) if ndim else ()
     if not dim:
@@ -33,7 +33,7 @@ def normal_dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 def distinct_dims(dims: Any, ndim: int) -> tuple[int, ...]:
     """The given dimensions counted from the front; a RuntimeError if one comes twice."""
-    found = tuple(normal_dim(d, ndim) for d in dims)
+    found = tuple([normal_dim(d, ndim) for d in dims])
     if len(set(found)) < len(found):
         raise RuntimeError(f"a dimension appears multiple times in the list of dims {tuple(dims)}")
     return found

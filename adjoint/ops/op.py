@@ -29,6 +29,7 @@ from adjoint.call.rule import (
     MATRICES,
     NEEDS,
     NOTHING,
+    OF_LATER,
     RESULT,
     SHAPE,
     SIZE,
@@ -40,7 +41,7 @@ from adjoint.call.rule import (
 from adjoint.dtypes import float64
 from adjoint.ops.composites import NUMPY_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
-from adjoint.ops.signatures import Described, of_op
+from adjoint.ops.signatures import Described, of_op, shown_results
 from adjoint.tensors.core import TensorCore
 
 if TYPE_CHECKING:
@@ -238,6 +239,8 @@ class Op(Described):
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments in the order of the parameters, defaults filled in."""
         count = len(args)
+        if not kwargs and count == self.positional == len(self.defaults) and self.star < 0:
+            return list(args)
         if self.star >= 0 and count > self.star:
             rest: Any = args[self.star :]
             if len(rest) == 1 and isinstance(rest[0], (tuple, list)):
@@ -370,6 +373,17 @@ def _direct(op: Op) -> Any:
     return getattr(numpy_backend.xp, probe.calls[0][0], None)
 
 
+def _passes(op: Op, rule: Rule) -> bool:
+    """Whether a rule of the gradient and an option answers the gradient itself, by default."""
+    if rule.form != OF_LATER:
+        return False
+    token = _Token()
+    try:
+        return rule.function(token, op.defaults[rule.later]) is token
+    except Exception:
+        return False
+
+
 def _read_signature(op: Op) -> None:
     code = op.forward.__code__
     count = code.co_argcount + code.co_kwonlyargcount
@@ -490,8 +504,10 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.saved_as = settings.pop("saved_as", op.saved_as)
     returns = settings.pop("returns", None)
     if returns is not None:
-        op.outputs = namedtuple(op.name, returns)  # type: ignore[misc]  # made from data
+        known = op.name.removesuffix("_dim")
+        op.outputs = namedtuple(known, returns)  # type: ignore[misc]  # made from data
         op.outputs.__module__ = "adjoint.return_types"  # where pickle finds it
+        op.outputs.__repr__ = shown_results
     joint = settings.pop("joint", None)
     if joint is not None:
         names, function = joint
@@ -531,6 +547,7 @@ def _finish(op: Op) -> None:
     for i, rule in enumerate(op.rules):
         if rule is not None:
             op.ruled |= 1 << i
+            rule.passes = _passes(op, rule)
     if op.diagonal and op.ruled:  # what has no rule may answer another data type
         op.node_lane = ALIGNED
     op.direct = None if op.view else _direct(op)

@@ -126,3 +126,10 @@ def _with_out(parameters: list[Parameter], result: Any) -> list[Parameter]:
         return parameters
     kind = Any if result is Any else result | None
     return [*parameters, Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation=kind)]
+
+
+def shown_results(results: Any, package: str = "adjoint") -> str:
+    """The results of an op as text, a line each."""
+    name = type(results).__name__
+    parts = [f"{field}={value!r}" for field, value in zip(results._fields, results)]
+    return f"{package}.return_types.{name}(\n" + ",\n".join(parts) + ")"

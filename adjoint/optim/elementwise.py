@@ -11,7 +11,7 @@ from collections.abc import Callable
 from operator import setitem
 from typing import Any, Final
 
-from adjoint.autograd.grad_mode import enable_grad
+from adjoint.autograd.grad_mode import enable_grad, no_grad
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
@@ -35,8 +35,8 @@ from adjoint.optim.plans import (
     joins,
 )
 from adjoint.optim.programs import Fitted, Program, Spare, Tape, likeness, named
+from adjoint.optim.wrapped import answers_calls, refuse_recorded, refuse_wrapped, state_like
 from adjoint.optim.writes import Writes
-from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import F32, F64, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -145,6 +145,7 @@ class ElementwiseOptimizer(Optimizer):
     """
 
     update: Callable[..., Any]
+    steps_by_calls = True
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self._plans: dict[int, Plan] = {}
@@ -214,7 +215,7 @@ class ElementwiseOptimizer(Optimizer):
             params = [param for param in group["params"] if param.gradient is not None]
             if not all_plain(params):
                 params = self._without_sparse(params, group, writes)
-                refuse_wrapped(params)
+                params = self._without_wrapped(params, group, writes)
             if group["differentiable"]:
                 for param in params:
                     self._record(param, group, writes)
@@ -245,6 +246,31 @@ class ElementwiseOptimizer(Optimizer):
             else:
                 self.step_sparse(param, coordinates(layer).joined(), group, writes)
         return left
+
+    def _without_wrapped(self, params: list[Any], group: Group, writes: Writes) -> list[Any]:
+        """Prepare the step of parameters whose class answers calls; the others are returned."""
+        left = [param for param in params if not answers_calls(param)]
+        refuse_wrapped(left)
+        for param in params:
+            if answers_calls(param):
+                self._step_by_calls(param, group, writes)
+        return left
+
+    def _step_by_calls(self, param: Any, group: Group, writes: Writes) -> None:
+        """A step of which the class of the parameter, its gradient and its state is asked."""
+        refuse_recorded(param, group)
+        state, home, fresh = self._prepared(param, group, writes)
+        names = list(self.arrays(group))
+        counters = Counters({name: state[name].array for name in self.counts(group)})
+        numbers = floats(self.numbers(numpy_backend.xp, group, counters, fresh))
+        counters.commit(writes)
+        with no_grad():
+            work = [clone(each) for each in (param, param.grad, *(state[n] for n in names))]
+            rule = (self.update, TensorFunctions, work, names, numbers, group["maximize"])
+            results = _applied(*rule)
+        writes.late.append((param, results[0], False))
+        for name, value in zip(names, results[1:]):
+            writes.put(home, name, value)
 
     def step_sparse(self, param: Any, grad: Coordinates, group: Group, writes: Writes) -> None:
         """Prepare the step of a parameter with a sparse gradient; most rules refuse it."""
@@ -499,16 +525,6 @@ def _kind(dtype: Any) -> Any:
     return F64 if dtype == F64 or dtype == complex128.numpy_dtype else F32
 
 
-def refuse_wrapped(params: list[Any]) -> None:
-    """A step works on the memory of gradients: some have none, and their class answers calls."""
-    for i, param in enumerate(params):
-        if param.gradient.layer is not None and not has_values(param.gradient):
-            raise RuntimeError(
-                f"the gradient of parameter {i} is a {type(param.gradient).__name__}, which has no "
-                "memory of its own: put what it holds into .grad before the step"
-            )
-
-
 def refuse_sparse_state(param: Any, state: State) -> None:
     """A step with a dense gradient works on the memory of the state, which must be dense, too."""
     for name, value in state.items():
@@ -544,6 +560,8 @@ def narrowed(array: Any, like: Any) -> Any:
 
 def _filled(param: Any, value: Any) -> Tensor:
     """A new state in the shape of a parameter; both parts of complex numbers get the value."""
+    if param.special and answers_calls(param):
+        return state_like(param, value)
     array = param.array
     if category_of(array.dtype) == COMPLEX:
         value = complex(value, value)

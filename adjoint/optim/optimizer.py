@@ -12,6 +12,7 @@ from adjoint.autograd.grad_mode import enable_grad
 from adjoint.autograd.hooks import RemovableHandle, ask, name_of
 from adjoint.dtypes import FLOAT, category_of, float32, float64, get_default_dtype
 from adjoint.ops.arranging.conversion import clone, is_tensor
+from adjoint.optim.wrapped import answers_calls
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.interop import from_dlpack
 from adjoint.tensors.tensor import Tensor
@@ -152,6 +153,8 @@ class Optimizer:
     `params` are tensors, (name, tensor) pairs or dicts with settings for some of them;
     `defaults` are the settings of those that say nothing else.
     """
+
+    steps_by_calls = False  # whether a class of parameters may answer the calls of a step
 
     _step_pre_hooks: HookDict
     _step_post_hooks: HookDict
@@ -407,7 +410,8 @@ class Optimizer:
                 "optimizer can only optimize Tensors, but one of the params is "
                 f"{type(param).__name__}"
             )
-        if param.layer is not None and not has_values(param):
+        by_calls = self.steps_by_calls and answers_calls(param)
+        if param.layer is not None and not has_values(param) and not by_calls:
             raise RuntimeError(
                 "an optimizer changes memory, and one of the params has none of its own: it is a "
                 "batch inside vmap, or its class answers calls. Write the step as a function, "

@@ -15,7 +15,6 @@ from adjoint.ops.elementwise.selection import clamp, minimum
 from adjoint.ops.matrices.added_products import addmm
 from adjoint.ops.matrices.matmul import matmul
 from adjoint.ops.reducing.reduction import mean
-from adjoint.optim.elementwise import refuse_wrapped
 from adjoint.optim.optimizer import (
     Closure,
     Group,
@@ -26,6 +25,7 @@ from adjoint.optim.optimizer import (
     scalar_dtype,
 )
 from adjoint.optim.programs import Spare
+from adjoint.optim.wrapped import refuse_wrapped
 from adjoint.optim.writes import Writes
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.tensor import Tensor

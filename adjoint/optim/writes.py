@@ -14,6 +14,7 @@ from adjoint.autograd.grad_mode import set_grad_enabled
 from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import call_quietly
 from adjoint.optim.programs import GRAD, Program, Spare, pieces
+from adjoint.optim.wrapped import answers_calls, restoring
 from adjoint.tensors.core import F32, F64, backend_of, counted, set_attribute
 from adjoint.tensors.views import move_retain_grad
 
@@ -50,6 +51,8 @@ class Undo:
         backend = backend_of(array)
         if target.layer is not None and target.layer.sparse:
             self.calls.append((set_attribute, target, "layer", target.layer))
+        elif target.layer is not None and answers_calls(target):
+            self.calls.append(restoring(target))
         elif backend.mutable:
             self.calls.append((setitem, array, ..., backend.copy(array)))
         self.calls.append((set_attribute, target, "array", array))

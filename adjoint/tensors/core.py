@@ -22,6 +22,7 @@ NDARRAY: Final[Any] = backends.NDARRAY
 F32: Final[Any] = float32.numpy_dtype
 F64: Final[Any] = float64.numpy_dtype
 NUMPY_BACKEND: Final[Any] = numpy_backend
+BY_TYPE: Final[dict[Any, Any]] = backends.BY_TYPE
 set_attribute: Final[Any] = object.__setattr__
 
 
@@ -29,7 +30,18 @@ def backend_of(array: Any) -> Any:
     """The backend of an array, or of an array type; NumPy's without a look-up."""
     if type(array) is NDARRAY or array is NDARRAY:
         return NUMPY_BACKEND
-    return backends.backend_of(array)
+    found = BY_TYPE.get(type(array))
+    return backends.backend_of(array) if found is None else found
+
+
+def shares_memory(array: Any, source: Any) -> bool:
+    """Whether an array shows the memory of another of its library."""
+    if array is source:
+        return True
+    if type(array) is NDARRAY:
+        base = array.base
+        return base is not None and (base is source or base is source.base)
+    return bool(backends.backend_of(array).shares_memory(array, source))
 
 
 def is_floating(array: Any) -> bool:
@@ -220,6 +232,24 @@ def have_kept(tensors: list[Any], needs_grad: list[bool], without: list[bool]) -
         if tensor.needs_grad is not needs or (tensor.gradient is None) is not none:
             return False
     return True
+
+
+def renew(
+    tensors: list[Any],
+    arrays: list[Any],
+    leaves: list[Any],
+    gradients: list[Any],
+    counters: list[VersionCounter],
+) -> None:
+    """Let tensors have other arrays and leaves other gradients; compiled, it runs no bytecode."""
+    for each, array in zip(tensors, arrays):
+        tensor: TensorCore = each
+        tensor.array = array
+        tensor.known = None
+    for each, gradient in zip(leaves, gradients):
+        leaf: TensorCore = each
+        leaf.gradient = gradient
+    _count_up(counters)
 
 
 def _count_up(counters: list[VersionCounter]) -> None:

@@ -29,4 +29,9 @@ class Size(tuple[int, ...]):
         return Size(found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> "Size":
-        return Size(tuple(self) + tuple(other))
+        if not isinstance(other, tuple):
+            return NotImplemented
+        return Size(tuple(self) + other)
+
+    def __radd__(self, other: Any) -> "Size":
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented

@@ -335,7 +335,7 @@ class Tensor(TensorCore):
         """Products of two batches of matrices."""
     def bool(self, memory_format: Any = None) -> Tensor:
         """The tensor as bool."""
-    def broadcast_to(self, size: Any) -> Tensor:
+    def broadcast_to(self, size: Any, *more: Any) -> Tensor:
         """A view that repeats to a shape."""
     def byte(self, memory_format: Any = None) -> Tensor:
         """The tensor as uint8."""

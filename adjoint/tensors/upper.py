@@ -123,6 +123,8 @@ class Upper:
         self.gradients: Any = None
         # Answers a call with out= where modes or classes see it, else None; there then too.
         self.seen_out: Any = None
+        # A function as PyTorch composes it, where others see its steps, else NotImplemented.
+        self.composed: Any = None
         # Gives an op and its rules the kernels of a GPU; see `ops.attaching`.
         self.attach_kernels: Any = None
 

@@ -142,6 +142,22 @@ def test_coin_flips_are_those_of_the_host() -> None:
         np.testing.assert_array_equal(ours, expected)
 
 
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_random_numbers_are_those_of_the_host(kind: str) -> None:
+    dtype = getattr(adjoint, kind)
+    found = []
+    for where in ("cpu", "cuda"):
+        adjoint.manual_seed(7)
+        drawn = [adjoint.rand(37, 41, device=where, dtype=dtype) for _ in range(2)]
+        drawn += [adjoint.randn(size, device=where, dtype=dtype) for size in (3, 1025, 4096)]
+        drawn.append(adjoint.rand(5, device=where))  # the generator stands where it should
+        if not dtype.is_complex:
+            drawn.append(adjoint.empty(100, device=where, dtype=dtype).uniform_(-2, 3))
+        found.append([each.cpu() for each in drawn])
+    for ours, expected in zip(*reversed(found), strict=True):
+        adjoint.testing.assert_close(ours.numpy_array(), expected.numpy_array())
+
+
 def test_streams_and_events() -> None:
     from adjoint.compat.torch_tree import cuda
 

@@ -136,6 +136,9 @@ SPARSE = "adjoint/ops/sparse/"  # whose layer is no op: it holds arrays
 IMPORTS = {
     "Layout": ("adjoint/ops/neural/", "a record of numbers"),
     "host": ("adjoint/ops/", "NumPy, for chance and the limits of data types"),
+    "Even": ("adjoint/ops/sampling/", "sources of chance, which a device may draw from itself"),
+    "Normal": ("adjoint/ops/sampling/", "the same"),
+    "cast": ("adjoint/ops/sampling/", "what was drawn, as the type that is wanted"),
     "is_array": ("adjoint/ops/arranging/index", "what may be an index, or be written"),
     "backend_for": (("adjoint/ops/arranging/conversion.py", SPARSE), "moves between devices"),
     "backend_of": (("adjoint/ops/arranging/conversion.py", SPARSE), "the same, memory and types"),

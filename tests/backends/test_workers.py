@@ -80,7 +80,7 @@ def made_up_devices() -> Iterator[None]:
         backends.register(MadeUpBackend(kind, index), kind)
     yield
     for kind in (First, Second):
-        del backends._by_type[kind]
+        del backends.BY_TYPE[kind]
     backends._by_device.clear()
     backends._by_device.update(before)
 
@@ -487,7 +487,7 @@ class Backing(np.ndarray):
 
 def test_a_gradient_whose_addition_calls_backward() -> None:
     backends.register(MadeUpBackend(Backing, 2), Backing)
-    backends._by_type[Backing].worker = lambda array: None  # type: ignore[method-assign]
+    backends.BY_TYPE[Backing].worker = lambda array: None  # type: ignore[method-assign]
     try:
         x, y = leaf(Backing), leaf()
         backward((x * 2.0).sum())
@@ -503,7 +503,7 @@ def test_a_gradient_whose_addition_calls_backward() -> None:
         np.testing.assert_array_equal(np.asarray(x.grad.array), np.full(3, 5.0))
         np.testing.assert_array_equal(y.grad.array, np.full(3, 5.0))
     finally:
-        del backends._by_type[Backing]
+        del backends.BY_TYPE[Backing]
 
 
 class Failing(np.ndarray):
@@ -529,7 +529,7 @@ def test_a_gradient_whose_addition_fails(
 ) -> None:
     backends.register(MadeUpBackend(Failing, 2), Failing)
     monkeypatch.setattr(Failing, "late", late)
-    backends._by_type[Failing].worker = lambda array: None  # type: ignore[method-assign]
+    backends.BY_TYPE[Failing].worker = lambda array: None  # type: ignore[method-assign]
     try:
         leaves = [leaf(Failing), leaf(), leaf(Failing), leaf(Failing)]
         losses = [(x * 3.0).sum() for x in leaves]
@@ -545,4 +545,4 @@ def test_a_gradient_whose_addition_fails(
             assert grad._version == int(place > 3)
     finally:
         Failing.left = 0
-        del backends._by_type[Failing]
+        del backends.BY_TYPE[Failing]

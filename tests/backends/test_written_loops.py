@@ -13,6 +13,7 @@ from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.loops import compiled, written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.turning import in_order, turned_into
 from adjoint.ops.op import TABLE
 
 pytestmark = pytest.mark.skipif(written("running_sum") is None, reason="the package is pure")
@@ -437,6 +438,64 @@ def test_matched_rows(width: int, kind: Any) -> None:
         with np.errstate(all="ignore"):
             expected = Namespace.matched_rows(PLAIN, table, numbers, rows)
         close(PLAIN.matched_rows(table, numbers, rows), expected, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [1, 7, 16, 33])
+def test_mixed_and_dealt_rows(width: int, kind: Any) -> None:
+    rng = np.random.default_rng(1)
+    numbers, weights = rng.integers(0, 9, size=(5, 3)), rng.normal(size=(5, 3)).astype(kind)
+    for table in arrays((9, width), kind, special=False):
+        expected = Namespace.mixed_rows(PLAIN, table, numbers, weights)
+        close(PLAIN.mixed_rows(table, numbers, weights), expected, kind)
+        dealt = Namespace.dealt_rows(PLAIN, table[:5], numbers, weights, 9)
+        close(PLAIN.dealt_rows(table[:5], numbers, weights, 9), dealt, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(3, 2), (70, 5), (2, 65, 40)])
+def test_distances_of_near_rows(shape: Any, kind: Any) -> None:
+    """Rows that all lie near each other are subtracted, by a loop."""
+    rng = np.random.default_rng(2)
+    rows = (1 + rng.normal(size=shape) / 100).astype(kind)
+    others = rows[..., ::-1, :].copy()
+    for other in (rows, others):
+        apart = rows[..., :, None, :].astype(np.float64) - other[..., None, :, :]
+        close(PLAIN.distances(rows, other), np.sqrt((apart**2).sum(-1)).astype(kind), kind)
+    rows[..., 0, 0] = np.inf
+    found = PLAIN.distances(rows, rows)
+    assert np.isnan(found[..., 0, 0]).all() and np.isinf(found[..., 0, 1]).all()
+
+
+@pytest.mark.parametrize("row", [[], [3], [1, 1, 1], [1, 1, 2, 2, 1], [0, -1, -1, 5, 5, 5, 0]])
+def test_runs(row: Any) -> None:
+    numbers = np.array(row, np.int64)
+    expected = numbers[np.append(True, numbers[1:] != numbers[:-1])] if row else numbers
+    for given in (numbers, np.repeat(numbers, 2)[::2]):
+        found = PLAIN.firsts_of_runs(given)
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == np.int64 and found.base is None
+    assert PLAIN.firsts_of_runs(numbers.astype(np.int32)) is None
+
+
+@pytest.mark.parametrize(
+    "kind", [np.float32, np.float64, np.int32, np.complex64, np.float16, "M8[s]"]
+)
+@pytest.mark.parametrize("shape", [(64, 64), (33, 200), (3, 17, 100), (5000, 1)])
+def test_turned_arrays_are_copied_in_order(shape: Any, kind: Any) -> None:
+    whole = np.arange(2 * math.prod(shape)).astype(kind).reshape(*shape[:-1], 2 * shape[-1])
+    for array in (whole, whole[..., ::2], whole[..., ::-1], whole[..., 3:]):
+        turned = array.swapaxes(-2, -1)
+        found = in_order(turned)
+        np.testing.assert_array_equal(found, turned)
+        assert found.flags.c_contiguous and found.dtype == turned.dtype
+        assert not np.may_share_memory(found, turned)
+    room = np.zeros((*shape[:-2], shape[-1] + 2, shape[-2] + 4), np.float32)
+    inner = room[..., 1:-1, 2:-2]
+    turned = np.arange(math.prod(shape), dtype=np.float32).reshape(shape).swapaxes(-2, -1)
+    if turned_into(inner, turned):
+        np.testing.assert_array_equal(inner, turned)
+        assert np.count_nonzero(room) == turned.size - 1
 
 
 @pytest.mark.parametrize("kind", [*KINDS, np.int64])

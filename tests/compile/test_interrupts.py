@@ -1,6 +1,6 @@
 """A compiled call that is interrupted has changed everything, or nothing."""
 
-import sys
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -11,45 +11,13 @@ pytest.importorskip("jax")
 import adjoint
 from adjoint import nn, optim
 from adjoint.autograd.graph_task import current_task
+from tests.signals import PACKAGE, heard_at
 
 F = nn.functional
 TRACED = tuple(
-    str(Path("adjoint", *parts))
+    str(Path(PACKAGE, *parts))
     for parts in (("compiling",), ("optim", "writes.py"), ("backends", "xla.py"))
 )
-
-
-class Interrupt:
-    """Raises at the n-th bytecode of the code that makes a compiled call."""
-
-    def __init__(self, number):
-        self.left = number
-
-    def enter(self, frame, event, arg):
-        if not any(part in frame.f_code.co_filename for part in TRACED):
-            return None
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        return self.step
-
-    def step(self, frame, event, arg):
-        if event == "opcode":
-            self.left -= 1
-            if self.left == 0:
-                sys.settrace(None)
-                raise KeyboardInterrupt
-        return self.step
-
-
-def interrupted(call, number):
-    """Whether a call was interrupted at its n-th bytecode; it has fewer if not."""
-    sys.settrace(Interrupt(number).enter)
-    try:
-        call()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(None)
-    return False
 
 
 class Training:
@@ -99,19 +67,18 @@ def differs(one, other):
 
 
 @pytest.mark.parametrize("hook", [False, True])
-def test_at_every_bytecode_all_or_nothing(hook):
+def test_wherever_a_signal_is_heard_all_or_nothing(hook):
     training = Training(hook)
-    number, befores, afters = 0, 0, 0
-    while True:
-        number += 1
+    befores, afters = 0, 0
+    for number in itertools.count():
         grads = [parameter.grad for parameter in training.model.parameters()]  # ids stay theirs
         before = training.seen()
-        if not interrupted(training.call, number):
+        if not heard_at(number, training.call, folder=TRACED):
             break
         changes = {differs(a, b) for a, b in zip(before, training.seen(), strict=True)}
-        assert len(changes) == 1, f"at bytecode {number}"
-        assert adjoint.is_grad_enabled(), f"at bytecode {number}"
-        assert current_task() is None, f"at bytecode {number}"
+        assert len(changes) == 1, f"at place {number}"
+        assert adjoint.is_grad_enabled(), f"at place {number}"
+        assert current_task() is None, f"at place {number}"
         assert changes == {True} or training.call.count == 1
         befores, afters = (befores, afters + 1) if changes.pop() else (befores + 1, afters)
         del grads

@@ -119,6 +119,150 @@ DERIVED: dict[str, Any] = {
     "cross_entropy": lambda torch, x, y: torch.nn.functional.cross_entropy(x, torch.tensor([0, 2])),
     "mse_loss": lambda torch, x, y: torch.nn.functional.mse_loss(x, y),
     "l1_loss": lambda torch, x, y: torch.nn.functional.l1_loss(x, y),
+    "batch_norm": lambda torch, x, y: (
+        torch.nn.functional.batch_norm(x, None, None, y[0], y[1], training=True) * y
+    ).sum(),
+    "batch_norm of known statistics": lambda torch, x, y: (
+        torch.nn.functional.batch_norm(x, torch.zeros(3), torch.ones(3), y[0]) * y
+    ).sum(),
+    "a layer of batch_norm": lambda torch, x, y: (
+        torch.nn.BatchNorm2d(1)(x.view(1, 1, 2, 3)) * y
+    ).sum(),
+    "instance_norm": lambda torch, x, y: (
+        torch.nn.functional.instance_norm(x.view(1, 2, 3)) * y
+    ).sum(),
+    "group_norm": lambda torch, x, y: (
+        torch.nn.functional.group_norm(x.view(1, 2, 3), 2, y[:, 0], y[:, 1]) * y
+    ).sum(),
+    "a layer of group_norm": lambda torch, x, y: torch.nn.GroupNorm(1, 2)(x.view(1, 2, 3, 1)).sum(),
+    "einsum of matrices": lambda torch, x, y: torch.einsum("ij,kj->ik", x, y).sum(),
+    "einsum of rows": lambda torch, x, y: torch.einsum("ij,ij->i", x, y).sum(),
+    "einsum of one": lambda torch, x, y: torch.einsum("ij->", x),
+    "einsum of batches": lambda torch, x, y: torch.einsum(
+        "bij,bkj->bik", x.view(2, 1, 3), y.view(2, 1, 3)
+    ).sum(),
+    "einsum of all pairs": lambda torch, x, y: torch.einsum("i,j->ij", x[0], y[0]).sum(),
+    "einsum that sums first": lambda torch, x, y: torch.einsum("ij,ik->i", x, y).sum(),
+    "einsum of a diagonal": lambda torch, x, y: torch.einsum("ii,ij->j", x[:, :2], y).sum(),
+    "einsum with dots": lambda torch, x, y: torch.einsum("...j,kj->...k", x[None], y).sum(),
+    "tensordot": lambda torch, x, y: torch.tensordot(x, y, dims=([1], [1])).sum(),
+    "inner": lambda torch, x, y: torch.inner(x, y).sum(),
+    "attention": lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+        x.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y.view(1, 1, 2, 3)
+    ).sum(),
+    "attention to what was": lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+        x.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y.view(1, 1, 2, 3), is_causal=True, scale=0.3
+    ).sum(),
+    "attention by a mask": lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+        x.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y.view(1, 1, 2, 3), torch.tensor([[True, False]])
+    ).sum(),
+    "attention without heads": lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+        x.view(1, 2, 3), y.view(1, 2, 3), y.view(1, 2, 3), is_causal=True
+    ).sum(),
+    "attention by what is derived": (
+        lambda torch, x, y: torch.nn.functional.scaled_dot_product_attention(
+            x.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y.view(1, 1, 2, 3), y[:, :2]
+        ).sum()
+    ),
+    "mse_loss, summed": lambda torch, x, y: torch.nn.functional.mse_loss(x, y, reduction="sum"),
+    "mse_loss of each": lambda torch, x, y: torch.nn.functional.mse_loss(
+        x, y, reduction="none"
+    ).sum(),
+    "huber_loss": lambda torch, x, y: torch.nn.functional.huber_loss(x, y, delta=0.5),
+    "smooth_l1_loss": lambda torch, x, y: torch.nn.functional.smooth_l1_loss(x, y),
+    "binary_cross_entropy": lambda torch, x, y: torch.nn.functional.binary_cross_entropy(
+        x, (y > 3).float(), reduction="sum"
+    ),
+    "binary_cross_entropy by weight": lambda torch, x, y: torch.nn.functional.binary_cross_entropy(
+        x, (y > 3).float(), torch.ones(3)
+    ),
+    "logits": lambda torch, x, y: torch.nn.functional.binary_cross_entropy_with_logits(
+        x, (y > 3).float()
+    ),
+    "logits by weight": lambda torch, x, y: torch.nn.functional.binary_cross_entropy_with_logits(
+        x, (y > 3).float(), torch.ones(3), pos_weight=torch.ones(3), reduction="sum"
+    ),
+    "nll_loss": lambda torch, x, y: torch.nn.functional.nll_loss(
+        x.log_softmax(1), torch.tensor([0, 2]), torch.ones(3)
+    ),
+    "nll_loss of images": lambda torch, x, y: torch.nn.functional.nll_loss(
+        x.view(1, 2, 3, 1), torch.tensor([[[0], [1], [1]]]), reduction="none"
+    ).sum(),
+    "cross_entropy, summed": lambda torch, x, y: torch.nn.functional.cross_entropy(
+        x, torch.tensor([0, -100]), torch.ones(3), reduction="sum"
+    ),
+    "cross_entropy of a row": lambda torch, x, y: torch.nn.functional.cross_entropy(
+        x[0], torch.tensor(1)
+    ),
+    "cross_entropy of places": lambda torch, x, y: torch.nn.functional.cross_entropy(
+        x.view(1, 2, 3), torch.tensor([[0, 1, 1]])
+    ),
+    "log2": lambda torch, x, y: x.log2().sum(),
+    "log10": lambda torch, x, y: x.log10().sum(),
+    "exp2": lambda torch, x, y: x.exp2().sum(),
+    "expm1": lambda torch, x, y: x.expm1().sum(),
+    "asinh": lambda torch, x, y: x.asinh().sum(),
+    "erfc": lambda torch, x, y: x.erfc().sum(),
+    "digamma": lambda torch, x, y: x.digamma().sum(),
+    "sign": lambda torch, x, y: x.sign().sum(),
+    "floor": lambda torch, x, y: x.floor().sum(),
+    "logit": lambda torch, x, y: x.logit().sum(),
+    "hardswish": lambda torch, x, y: torch.nn.functional.hardswish(x).sum(),
+    "hardsigmoid": lambda torch, x, y: torch.nn.functional.hardsigmoid(x).sum(),
+    "mish": lambda torch, x, y: torch.nn.functional.mish(x).sum(),
+    "softshrink": lambda torch, x, y: torch.nn.functional.softshrink(x).sum(),
+    "hardshrink": lambda torch, x, y: torch.nn.functional.hardshrink(x).sum(),
+    "selu": lambda torch, x, y: torch.nn.functional.selu(x).sum(),
+    "celu": lambda torch, x, y: torch.nn.functional.celu(x).sum(),
+    "relu6": lambda torch, x, y: torch.nn.functional.relu6(x).sum(),
+    "threshold": lambda torch, x, y: torch.nn.functional.threshold(x, 0.2, 0.0).sum(),
+    "lerp": lambda torch, x, y: torch.lerp(x, y, 0.5).sum(),
+    "addcmul": lambda torch, x, y: torch.addcmul(x, x, y, value=2).sum(),
+    "hypot": lambda torch, x, y: torch.hypot(x, y).sum(),
+    "logaddexp": lambda torch, x, y: torch.logaddexp(x, y).sum(),
+    "xlogy": lambda torch, x, y: torch.xlogy(x, y).sum(),
+    "scatter": lambda torch, x, y: x.scatter(1, torch.tensor([[0], [1]]), y[:, :1]).sum(),
+    "scatter_add": lambda torch, x, y: x.scatter_add(1, torch.tensor([[0], [1]]), y[:, :1]).sum(),
+    "cummax": lambda torch, x, y: x.cummax(1)[0].sum(),
+    "rot90": lambda torch, x, y: x.rot90().sum(),
+    "a border of numbers": lambda torch, x, y: torch.nn.functional.pad(x, (1, 1), value=2.0).sum(),
+    "transposed convolution": lambda torch, x, y: torch.nn.functional.conv_transpose1d(
+        x.view(1, 2, 3), y.view(2, 1, 3), y[0, :1], stride=2, output_padding=1
+    ).sum(),
+    "interpolate": lambda torch, x, y: (
+        torch.nn.functional.interpolate(x.view(1, 1, 2, 3), scale_factor=2) ** 2
+    ).sum(),
+    "interpolate by lines": lambda torch, x, y: (
+        torch.nn.functional.interpolate(x.view(1, 1, 2, 3), (4, 4), mode="bilinear") ** 2
+    ).sum(),
+    "interpolate in a row": lambda torch, x, y: torch.nn.functional.interpolate(
+        x.view(1, 2, 3), 4, mode="linear", align_corners=True
+    ).sum(),
+    "interpolate by areas": lambda torch, x, y: torch.nn.functional.interpolate(
+        x.view(1, 1, 2, 3), 2, mode="area"
+    ).sum(),
+    "grid_sample": lambda torch, x, y: torch.nn.functional.grid_sample(
+        x.view(1, 1, 2, 3), y.view(1, 3, 1, 2) / 10, align_corners=False
+    ).sum(),
+    "pixel_shuffle": lambda torch, x, y: (
+        torch.nn.functional.pixel_shuffle(torch.cat([x, y]).view(1, 4, 1, 3), 2) ** 2
+    ).sum(),
+    "adaptive_avg_pool2d": lambda torch, x, y: torch.nn.functional.adaptive_avg_pool2d(
+        x.view(1, 1, 2, 3), (1, 2)
+    ).sum(),
+    "adaptive_avg_pool2d to one": lambda torch, x, y: torch.nn.functional.adaptive_avg_pool2d(
+        x.view(1, 1, 2, 3), 1
+    ).sum(),
+    "a border that reflects": lambda torch, x, y: (
+        torch.nn.functional.pad(x[None], (1, 1), mode="reflect") ** 2
+    ).sum(),
+    "a border that repeats": lambda torch, x, y: (
+        torch.nn.functional.pad(x[None], (2, 1), mode="replicate") ** 2
+    ).sum(),
+    "unfold": lambda torch, x, y: torch.nn.functional.unfold(x.view(1, 1, 2, 3), 2).sum(),
+    "fold": lambda torch, x, y: torch.nn.functional.fold(
+        torch.cat([x, y]).view(1, 4, 3)[:, :, :2], (2, 3), 2
+    ).sum(),
     "used twice": lambda torch, x, y: (x * x + x).sum(),
     "changed by add_": lambda torch, x, y: x.clone().add_(y).sum(),
     "changed by mul_": lambda torch, x, y: x.clone().mul_(2).sum(),

@@ -174,3 +174,55 @@ def test_saving_into_a_folder_that_is_not_there(torch: Any, tmp_path: Any) -> No
         with pytest.raises(RuntimeError, match="Parent directory .*none does not exist"):
             library.save({}, tmp_path / "none" / "file.pt")
     assert not (tmp_path / "none").exists()
+
+
+def test_sizes_are_joined_to_tuples_alone(torch):
+    for library in (adjoint, torch):
+        size = library.Size([1])
+        assert type(size + (2,)) is type((2,) + size) is library.Size
+        assert (2,) + size == (2, 1)
+        with pytest.raises(TypeError):
+            size + [2]
+
+
+def test_results_with_names_are_printed_a_line_each(torch):
+    for call in ("max(1)", "sort(1)", "median(1)", "kthvalue(1, 1)", "cummax(1)"):
+        ours, theirs = (
+            repr(eval(f"x.{call}", {"x": library.arange(6).view(2, 3)}))
+            for library in (adjoint, torch)
+        )
+        assert ours == theirs.replace("torch.", "adjoint.")
+    for library in (adjoint, torch):
+        assert isinstance(library.ones(2, 3).max(1), library.return_types.max)
+
+
+@pytest.mark.parametrize("mode", ["zeros", "border", "reflection"])
+def test_grid_sample_of_places_that_are_nowhere(torch, mode):
+    found = []
+    for library in (adjoint, torch):
+        grid = library.tensor([[[[float("nan"), 0.0], [float("inf"), 0.0], [0.3, -0.2]]]])
+        images = library.arange(9.0).view(1, 1, 3, 3)
+        sample = library.nn.functional.grid_sample
+        found.append(sample(images, grid, padding_mode=mode, align_corners=False).numpy())
+    np.testing.assert_allclose(*found, rtol=1e-6)
+
+
+def test_names_of_types_in_short(torch):
+    for name in ("float32", "bfloat16", "float16", "int64", "uint8", "bool", "complex64"):
+        assert getattr(adjoint, name).abbr == getattr(torch, name).abbr
+
+
+def test_broadcast_to_takes_sizes_one_by_one(torch):
+    for library in (adjoint, torch):
+        row = library.ones(3)
+        assert row.broadcast_to(2, 3).shape == row.broadcast_to((2, 3)).shape == (2, 3)
+
+
+def test_what_is_refused_as_in_pytorch(torch):
+    for library in (adjoint, torch):
+        with pytest.raises(RuntimeError):
+            library.device("cpu", -2)
+        with pytest.raises(RuntimeError):
+            library.nn.functional.cosine_embedding_loss(
+                library.ones(1, 3), library.ones(3), library.ones(1)
+            )

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from adjoint.backends.threads import spread_rows
+from adjoint.backends.threads import share
 
 # The modules of loops from the best down, by the bits of instructions that they need.
 LEVELS: Final = {"avx512": 3, "avx2": 1, "plain": 0}
@@ -41,11 +41,6 @@ def written(name: str) -> Any:
     return None if module is None else module.loops.get(name)
 
 
-def by_rows(function: Any) -> Any:
-    """A loop over rows, which don't know of each other: threads share many of them."""
-    return functools.partial(spread_rows, function)
-
-
 # ---- 16-bit floats ----
 
 BITS: Final = np.dtype(np.uint16)  # as which bfloat16 reaches a loop
@@ -67,7 +62,10 @@ def narrow_form(function: Any, letter: str) -> Any:
         quick = _SHORT | _IN_VECTORS if module.instructions == 3 else _SHORT
         if function.__name__ in quick or written("widened") is None:
             return None
-    return module.narrow(function)
+    form = module.narrow(function)
+    if form is not None:
+        share([form])
+    return form
 
 
 # ---- modules ----
@@ -77,8 +75,16 @@ def _module(name: str) -> Any:
     """A module of loops, None if it was not built."""
     full = f"{__name__}.{name}"
     try:
-        return importlib.import_module(full)
+        found = importlib.import_module(full)
     except ModuleNotFoundError as error:
         if error.name != full:
             raise
         return None
+    _share_all(found)
+    return found
+
+
+@functools.cache
+def _share_all(module: Any) -> None:
+    """Let threads share the calls of all loops of a module."""
+    share(module.loops.values())

@@ -236,10 +236,7 @@
         const npy_intp *core = steps + 4;                                                          \
         T *room = frames ? malloc((size_t)(4 * n + 2) * sizeof(T)) : NULL;                         \
         if (frames && room == NULL) {                                                              \
-            NPY_ALLOW_C_API_DEF                                                                    \
-            NPY_ALLOW_C_API;                                                                       \
-            PyErr_NoMemory();                                                                      \
-            NPY_DISABLE_C_API;                                                                     \
+            no_memory();                                                                           \
             return;                                                                                \
         }                                                                                          \
         T *seen = room, *next = room + n + 2, *jumps = next + n, *emitted = jumps + n;             \
@@ -297,3 +294,20 @@
 
 ALONG(float, f32)
 ALONG(double, f64)
+
+/* The first of each run of equals, and how many there are; what follows them is of no meaning. */
+static void runs(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    const npy_intp count = dimensions[0], n = dimensions[1], row_step = steps[0], next = steps[3];
+    for (npy_intp row = 0; n > 0 && row < count; row++) {
+        const char *from = args[0] + row * row_step;
+        npy_int64 *out = (npy_int64 *)ROW(1, row), *first = out, last = *(const npy_int64 *)from;
+        for (npy_intp i = 1; i < n; i++) { /* written in any case: a choice would be guessed wrong */
+            const npy_int64 x = ELEMENT(const npy_int64, from, next, i);
+            *out = last;
+            out += x != last;
+            last = x;
+        }
+        *out = last;
+        *(npy_int64 *)ROW(2, row) = out - first + 1;
+    }
+}

@@ -185,9 +185,72 @@
         forget_exceptions();                                                                       \
     }
 
+/* Sums of rows of a table by number, weighted; and rows added to those of a table, weighted. The
+ * elements of rows lie in order, and results are zeros before. */
+#define MIXED(T, S)                                                                                \
+    static inline void add_row_##S(T *restrict to, const T *restrict from, T factor, npy_intp w) { \
+        for (npy_intp j = 0; j < w; j++) to[j] += factor * from[j];                                \
+    }                                                                                              \
+    static void mixed_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,          \
+                          void *data) {                                                            \
+        const npy_intp count = dimensions[0], w = dimensions[2], k = dimensions[3];                \
+        const npy_intp *core = steps + 4;                                                          \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            T *out = (T *)ROW(3, turn);                                                            \
+            for (npy_intp j = 0; j < w; j++) out[j] = 0;                                           \
+            for (npy_intp i = 0; i < k; i++) {                                                     \
+                const npy_int64 place = ELEMENT(const npy_int64, ROW(1, turn), core[2], i);        \
+                const T factor = ELEMENT(const T, ROW(2, turn), core[3], i);                       \
+                add_row_##S(out, (const T *)(ROW(0, turn) + place * core[0]), factor, w);          \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }                                                                                              \
+    static void dealt_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,          \
+                          void *data) {                                                            \
+        const npy_intp count = dimensions[0], c = dimensions[1], w = dimensions[2];                \
+        const npy_intp k = dimensions[3], *core = steps + 4;                                       \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            for (npy_intp row = 0; row < c; row++) {                                               \
+                const T *from = (const T *)(ROW(0, turn) + row * core[0]);                         \
+                const char *places = ROW(1, turn) + row * core[2];                                 \
+                const char *factors = ROW(2, turn) + row * core[4];                                \
+                for (npy_intp i = 0; i < k; i++) {                                                 \
+                    const npy_int64 place = ELEMENT(const npy_int64, places, core[3], i);          \
+                    const T factor = ELEMENT(const T, factors, core[5], i);                        \
+                    add_row_##S((T *)(ROW(3, turn) + place * core[6]), from, factor, w);           \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
+/* The squared lengths of all differences of rows of two matrices; elements of rows lie in order. */
+#define GAPS(T, S)                                                                                 \
+    SUMMED(T, S, row_gap, (x[i] - y[i]) * (x[i] - y[i]))                                           \
+    static void gaps_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,           \
+                         void *data) {                                                             \
+        const npy_intp count = dimensions[0], m = dimensions[1], n = dimensions[2];                \
+        const npy_intp p = dimensions[3], *core = steps + 3;                                       \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            for (npy_intp i = 0; i < m; i++) {                                                     \
+                const T *x = (const T *)(ROW(0, turn) + i * core[0]);                              \
+                for (npy_intp j = 0; j < p; j++) {                                                 \
+                    const T *y = (const T *)(ROW(1, turn) + j * core[2]);                          \
+                    ELEMENT(T, ROW(2, turn) + i * core[4], core[5], j) = row_gap_##S(x, y, y, 0, n);\
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
 STANDARD_ROWS(float, f32, sqrtf)
 STANDARD_ROWS(double, f64, sqrt)
 STANDARD_PARTS(float, f32, sqrtf)
 STANDARD_PARTS(double, f64, sqrt)
 MATCHED(float, f32)
 MATCHED(double, f64)
+GAPS(float, f32)
+GAPS(double, f64)
+MIXED(float, f32)
+MIXED(double, f64)

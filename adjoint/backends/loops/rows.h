@@ -1,8 +1,11 @@
 /* How NumPy calls a function over rows: a ufunc whose operands have a core dimension.
  *
- * Sums are taken in halves within blocks, so that they are vector instructions, and exact.
+ * Sums are taken in lanes within blocks, so that they are vector instructions, and exact. A pass goes
+ * strip by strip, the last of which ends with the row, though it may begin in the one before: what is
+ * computed twice comes out the same, and takes less time than the rest of a row one by one.
  */
-#define ROW_BLOCK 256
+#define ROW_BLOCK 1024
+#define STRIP 32
 
 typedef struct {
     void (*function)(char **, npy_intp, char *);
@@ -22,29 +25,50 @@ typedef struct {
     char types[2 * MOST];
 } RowEntry;
 
-/* A block is folded in halves, each by a loop whose length the compiler knows. */
-#define FOLD(joined, half)                                                                         \
-    for (int k = 0; k < half; k++) block[k] = joined(block[k], block[k + half]);
-
-#define FOLDED(T, S, name, filler, joined)                                                         \
-    static inline T name##_##S(T *block, npy_intp n) {                                             \
-        npy_intp width = 16;                                                                       \
-        while (width < n) width *= 2;                                                              \
-        for (npy_intp i = n; i < width; i++) block[i] = filler;                                    \
-        if (width > 128) FOLD(joined, 128)                                                         \
-        if (width > 64) FOLD(joined, 64)                                                           \
-        if (width > 32) FOLD(joined, 32)                                                           \
-        if (width > 16) FOLD(joined, 16)                                                           \
-        FOLD(joined, 8)                                                                            \
-        FOLD(joined, 4)                                                                            \
-        return joined(joined(block[0], block[2]), joined(block[1], block[3]));                     \
-    }
+/* Elements are joined in lanes, these in halves by loops whose lengths the compiler knows. */
+#define IN_HALVES(joined)                                                                          \
+    for (int k = 0; k < 16; k++) lanes[k] = joined(lanes[k], lanes[k + 16]);                       \
+    for (int k = 0; k < 8; k++) lanes[k] = joined(lanes[k], lanes[k + 8]);                         \
+    for (int k = 0; k < 4; k++) lanes[k] = joined(lanes[k], lanes[k + 4]);                         \
+    return joined(joined(lanes[0], lanes[2]), joined(lanes[1], lanes[3]));
 
 #define SUM(x, y) ((x) + (y))
-FOLDED(float, f32, total, 0, SUM)
-FOLDED(double, f64, total, 0, SUM)
-FOLDED(float, f32, greatest, block[0], v_maximum_f32)
-FOLDED(double, f64, greatest, block[0], v_maximum_f64)
+#define LARGER(x, y) ((x) > (y) ? (x) : (y)) /* one instruction, where a choice is guessed wrong */
+
+#define FOLDED(T, S, I)                                                                            \
+    APART static T total_##S(const T *block, npy_intp n) {                                         \
+        T lanes[STRIP] = {0};                                                                      \
+        npy_intp start = 0;                                                                        \
+        for (; start + STRIP <= n; start += STRIP) {                                               \
+            for (int k = 0; k < STRIP; k++) lanes[k] += block[start + k];                          \
+        }                                                                                          \
+        for (int k = 0; start + k < n; k++) lanes[k] += block[start + k];                          \
+        IN_HALVES(SUM)                                                                             \
+    }                                                                                              \
+    static inline T total_of_row_##S(const T *row, npy_intp n) {                                   \
+        T total = 0;                                                                               \
+        for (npy_intp start = 0; start < n; start += ROW_BLOCK) {                                  \
+            total += total_##S(row + start, n - start < ROW_BLOCK ? n - start : ROW_BLOCK);        \
+        }                                                                                          \
+        return total;                                                                              \
+    }                                                                                              \
+    APART static T greatest_##S(const T *row, npy_intp n) {                                        \
+        T lanes[STRIP];                                                                            \
+        for (int k = 0; k < STRIP; k++) lanes[k] = row[k < n ? k : 0];                             \
+        I unknown[STRIP], any = 0; /* NaN, of which the greatest is none */                        \
+        for (int k = 0; k < STRIP; k++) unknown[k] = lanes[k] != lanes[k];                         \
+        for (npy_intp start = STRIP; start < n; start += STRIP) {                                  \
+            const T *strip = row + (start + STRIP <= n ? start : n - STRIP);                       \
+            for (int k = 0; k < STRIP; k++) unknown[k] |= strip[k] != strip[k];                    \
+            for (int k = 0; k < STRIP; k++) lanes[k] = LARGER(strip[k], lanes[k]);                 \
+        }                                                                                          \
+        for (int k = 0; k < STRIP; k++) any |= unknown[k];                                         \
+        if (any) return (T)NAN;                                                                    \
+        IN_HALVES(LARGER)                                                                          \
+    }
+
+FOLDED(float, f32, npy_int32)
+FOLDED(double, f64, npy_int64)
 
 static void run_rows(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const RowKernel *kernel = data;
@@ -62,10 +86,7 @@ static void run_rows(char **args, const npy_intp *dimensions, const npy_intp *st
     }
     char *room = rooms ? malloc((size_t)(rooms * n * size)) : NULL;
     if (rooms && room == NULL) {
-        NPY_ALLOW_C_API_DEF
-        NPY_ALLOW_C_API;
-        PyErr_NoMemory();
-        NPY_DISABLE_C_API;
+        no_memory();
         return;
     }
     for (npy_intp row = 0; row < count; row++) {

@@ -31,10 +31,7 @@
         const npy_intp *core = steps + 3;                                                          \
         T *a = malloc((size_t)(n * n + n * m + 1) * sizeof(T));                                    \
         if (a == NULL) {                                                                           \
-            NPY_ALLOW_C_API_DEF                                                                    \
-            NPY_ALLOW_C_API;                                                                       \
-            PyErr_NoMemory();                                                                      \
-            NPY_DISABLE_C_API;                                                                     \
+            no_memory();                                                                           \
             return;                                                                                \
         }                                                                                          \
         T *x = a + n * n;                                                                          \

@@ -9,6 +9,7 @@
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
+#include <errno.h>
 #include <string.h>
 
 #if defined(__x86_64__) || defined(_M_X64)
@@ -70,6 +71,18 @@ static void forget_exceptions(void) {
 #else
     feclearexcept(FE_ALL_EXCEPT);
 #endif
+}
+
+/* A loop has no room to work in. A thread that Python does not know leaves word for its caller. */
+APART static void no_memory(void) {
+    if (PyGILState_GetThisThreadState() == NULL) {
+        errno = ENOMEM;
+        return;
+    }
+    NPY_ALLOW_C_API_DEF
+    NPY_ALLOW_C_API;
+    PyErr_NoMemory();
+    NPY_DISABLE_C_API;
 }
 
 APART static void gather(char *to, const char *from, npy_intp step, npy_intp count, int size) {

@@ -105,7 +105,7 @@ def _softmax(name: str) -> Any:
 
 
 def _spread_sum(ask: Steps, input: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
-    if dim is not None and not keepdim and input.ndim:
+    if dim is not None and not keepdim and len(shape):
         dims = [dim] if isinstance(dim, int) else list(dim)
         for each in sorted(d % len(shape) for d in dims):
             input = ask("unsqueeze", input, each)
@@ -143,6 +143,7 @@ SINGLE: Final[dict[str, Any]] = {
     "square": _square,
     "nonzero_positions": renamed("nonzero"),
     "relu6": lambda ask, input: ask("hardtanh", input, 0, 6),
+    "selu": lambda ask, input: ask("elu", input, 1.6732632423543772, 1.0507009873554805),
 }
 STEPS: Final[dict[str, Any]] = {
     "add": _add,

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, from_front
-from adjoint.compat.aten_steps.networks import even_padding
+from adjoint.compat.aten_steps.networks import beyond, even_padding
 from adjoint.ops.reducing.reduction import log_softmax
 
 
@@ -19,6 +19,22 @@ def _convolve(ask: Steps, kept: Kept, grad: Any) -> Any:
     mask = list(kept.wanted)
     found = ask("convolution_backward", grad, images, weight, sizes, *rest, mask)
     return [each if wanted else None for each, wanted in zip(found, mask, strict=True)]
+
+
+def _convolve_back(ask: Steps, kept: Kept, grad: Any) -> Any:
+    """Of a transposed convolution."""
+    images, weight = kept.value(0), kept.value(1)
+    stride, dilation, groups = kept.option(4), kept.option(6), kept.option(7)
+    found = beyond(images, weight, kept.option(3), stride, kept.option(5), dilation)
+    if found is None:
+        raise TooLittleKeptError
+    lengths, more = found
+    has_bias = kept.wanted[2] or kept.option(2) is not None
+    sizes = [weight.shape[1] * groups if has_bias else 0]
+    mask = list(kept.wanted)
+    rest = (sizes, stride, lengths, dilation, True, more, groups, mask)
+    slopes = ask("convolution_backward", grad, images, weight, *rest)
+    return [each if wanted else None for each, wanted in zip(slopes, mask, strict=True)]
 
 
 def _layer_standardized(ask: Steps, kept: Kept, grad: Any, *others: Any) -> Any:
@@ -70,6 +86,7 @@ def _mean_squared_error(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 STEPS: Final[dict[str, Any]] = {
     "convolve": _convolve,
+    "convolve_back": _convolve_back,
     "layer_standardized": _layer_standardized,
     "average_windows": _average_windows,
     "mean_cross_entropy": _mean_cross_entropy,

@@ -88,7 +88,54 @@ def _embedded(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("embedding_dense_backward", grad, kept.value(1), *rest),)
 
 
+def _scatter(ask: Steps, kept: Kept, grad: Any) -> Any:
+    index, dim = kept.value(2), kept.option(1)
+    if not grad.ndim or kept.option(5) is not None or not _all_is_read(kept, index):
+        raise TooLittleKeptError
+    place = from_front(dim, grad.ndim)[0]
+    by_input = ask("scatter", grad, place, index, 0) if kept.wanted[0] else None
+    by_source = ask("gather", grad, place, index) if kept.wanted[1] else None
+    return by_input, by_source
+
+
+def _scatter_add(ask: Steps, kept: Kept, grad: Any) -> Any:
+    index = kept.value(2)
+    if not grad.ndim or not _all_is_read(kept, index):
+        raise TooLittleKeptError
+    place = from_front(kept.option(1), grad.ndim)[0]
+    by_source = ask("gather", grad, place, index) if kept.wanted[1] else None
+    return grad, by_source
+
+
+def _all_is_read(kept: Kept, index: Any) -> bool:
+    """Whether each element of what is scattered, if that is derived, has a place."""
+    return not kept.wanted[1] or tuple(index.shape) == kept.shape(3)
+
+
+def _highest_so_far(ask: Steps, kept: Kept, grad: Any, *others: Any) -> Any:
+    shape = kept.shape(0)
+    if grad is None or not shape:
+        raise TooLittleKeptError
+    zeros = ask("zeros", list(shape), **beside(grad))
+    place = from_front(kept.option(1), len(shape))[0]
+    return (ask("scatter_add", zeros, place, kept.result(1), grad),)
+
+
+def _constant_pad_nd(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("constant_pad_nd", grad, [-length for length in kept.option(1)]),)
+
+
+def _rot90(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("rot90", grad, -kept.option(1), from_front(kept.option(2), grad.ndim)),)
+
+
 STEPS: Final[dict[str, Any]] = {
+    "scatter": _scatter,
+    "scatter_add": _scatter_add,
+    "cummax": _highest_so_far,
+    "cummin": _highest_so_far,
+    "constant_pad_nd": _constant_pad_nd,
+    "rot90": _rot90,
     "gather": _gather,
     "index_select": _index_select,
     "stack": _stack,

@@ -13,6 +13,25 @@ def even_padding(pairs: Any) -> list[int] | None:
     return [before for before, _ in pairs]
 
 
+def beyond(
+    images: Any, weight: Any, sizes: Any, stride: Any, padding: Any, dilation: Any
+) -> tuple[list[int], list[int]] | None:
+    """The padding of a transposed convolution, and by how much its results are larger.
+
+    None if that is not what makes padding differ on both sides.
+    """
+    facts = zip(sizes, images.shape[2:], stride, padding, dilation, weight.shape[2:], strict=True)
+    more = [
+        size - ((n - 1) * step - 2 * before + apart * (kernel - 1) + 1)
+        for size, n, step, (before, _), apart, kernel in facts
+    ]
+    known = all(
+        after in (before, before - n) and 0 <= n < max(step, apart)
+        for (before, after), n, step, apart in zip(padding, more, stride, dilation, strict=True)
+    )
+    return ([before for before, _ in padding], more) if known else None
+
+
 def _convolve(
     ask: Steps,
     images: Any,
@@ -43,17 +62,11 @@ def _convolve_back(
     dilation: Any,
     groups: int,
 ) -> Any:
-    before = even_padding(padding)
-    if before is None:
+    found = beyond(images, weight, sizes, stride, padding, dilation)
+    if found is None:
         rest = (sizes, stride, padding, dilation, groups)
         return ask("convolve_back", images, weight, bias, *rest)
-    kernel = weight.shape[2:]
-    more = [
-        size - ((n - 1) * step - 2 * pad + wide * (k - 1) + 1)
-        for size, n, step, pad, wide, k in zip(
-            sizes, images.shape[2:], stride, before, dilation, kernel
-        )
-    ]
+    before, more = found
     return ask("convolution", images, weight, bias, stride, before, dilation, True, more, groups)
 
 
@@ -155,6 +168,24 @@ def _average_windows(
     return ask(f"avg_pool{images.ndim - 2}d", images, *rest)
 
 
+def _columns_of(
+    ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Any:
+    lengths = even_padding(padding)
+    if lengths is None:
+        return ask("columns_of", images, kernel, stride, padding, dilation)
+    return ask("im2col", images, kernel, dilation, lengths, stride)
+
+
+def _images_of(
+    ask: Steps, columns: Any, sizes: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
+) -> Any:
+    lengths = even_padding(padding)
+    if lengths is None:
+        return ask("images_of", columns, sizes, kernel, stride, padding, dilation)
+    return ask("col2im", columns, sizes, kernel, dilation, lengths, stride)
+
+
 def _embedded(
     ask: Steps, weight: Any, indices: Any, padding_idx: Any, by_frequency: bool, sparse: bool
 ) -> Any:
@@ -219,6 +250,8 @@ STEPS: Final[dict[str, Any]] = {
     "max_pool_places": _max_pool_places,
     "max_pool_back": _max_pool_back,
     "average_windows": _average_windows,
+    "columns_of": _columns_of,
+    "images_of": _images_of,
     "mean_cross_entropy": _mean_cross_entropy,
     "picked_losses": _picked_losses,
     "picked_mean": _picked_mean,

@@ -14,6 +14,7 @@ from adjoint.compat.aten_forms import better, bound, by_names
 from adjoint.compat.aten_steps import (
     calculation,
     gradients,
+    gradients_of_functions,
     gradients_of_networks,
     gradients_of_places,
     gradients_of_products,
@@ -40,9 +41,22 @@ _STEPS: Final = {
 _ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
 _GRADIENTS: Final = {
     **gradients.STEPS,
+    **gradients_of_functions.STEPS,
     **gradients_of_places.STEPS,
     **gradients_of_products.STEPS,
     **gradients_of_networks.STEPS,
+}
+# What PyTorch computes in one operation, and adjoint in one of its own.
+_WHOLE: Final = {
+    "attend": "_scaled_dot_product_flash_attention_for_cpu",
+    "convolve": "convolution",
+    "convolve_back": "convolution",
+    "layer_standardized": "native_layer_norm",
+    "batch_standardized": "native_batch_norm",
+    "group_standardized": "native_group_norm",
+    "softmax": "_softmax",
+    "log_softmax": "_log_softmax",
+    "contract": "bmm",
 }
 _CHANGES: Final = {**calculation.CHANGES, **places.CHANGES}
 
@@ -136,6 +150,8 @@ def overload_for(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         ranks = (values[0].ndim, values[1].ndim)
         known = {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (1, 2): "mm"}
         return ops.named(known.get(ranks, "bmm"))
+    if op.name in _WHOLE:
+        return ops.named(_WHOLE[op.name])
     if op.name not in _SINGLE:
         return _written(op.name, op, values, op)[0]
     return _only_step(_SINGLE[op.name], values)[0]

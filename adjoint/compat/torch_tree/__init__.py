@@ -165,6 +165,8 @@ _warnings = _Warnings()
 
 def _checking(name: str, kind: type[Exception]) -> Any:
     def check(cond: bool, message: Callable[[], Any] | None = None) -> None:
+        if not isinstance(cond, bool):
+            raise TypeError(f"{name}: cond must be a bool, but got {type(cond)}")
         if not cond:
             text = "Expected cond to be True, but got False." if message is None else message()
             raise kind(str(text))

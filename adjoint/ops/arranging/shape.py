@@ -330,9 +330,10 @@ def expand_as(input: Value, other: Value) -> Value:
 
 
 @composite(numpy=True)
-def broadcast_to(input: Value, size: Any) -> Value:
+def broadcast_to(input: Value, size: Any, *more: Any) -> Value:
     """A view that repeats to a shape."""
-    return expand(input, tuple(size))
+    sizes = tuple(size) if hasattr(size, "__len__") and not more else (size, *more)
+    return expand(input, sizes)
 
 
 @composite(method=False)

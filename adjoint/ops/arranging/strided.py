@@ -10,7 +10,7 @@ from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import place_of
 from adjoint.tensors.upper import upper
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.views import apply_inplace, restride
 
 # ---- diagonals ----
 
@@ -246,6 +246,8 @@ def as_strided(input: Value, size: Any, stride: Any, storage_offset: int | None 
 @composite
 def as_strided_(input: Value, size: Any, stride: Any, storage_offset: int | None = None) -> Value:
     """In-place form of as_strided: the tensor shows its memory in another pattern."""
+    if restride(input, size, stride, storage_offset):
+        return input
     return apply_inplace(strided_view, _pattern("as_strided_", input, size, stride, storage_offset))
 
 

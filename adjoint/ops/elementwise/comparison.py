@@ -119,6 +119,8 @@ def bitwise_xor(xp: Any, input: Operand, other: Operand) -> Array:
 @elementwise(exact_out=True, numpy="invert")
 def bitwise_not(xp: Any, input: Array) -> Array:
     """Every bit turned over."""
+    if input.dtype.kind == "b":  # of which NumPy's other function takes less time
+        return xp.logical_not(input)
     refuse_fractions("bitwise_not", input)
     return xp.invert(input)
 

@@ -51,14 +51,15 @@ def _chebyshev(xp: Any, family: str, x: Any, n: Any, sizes: Any) -> Any:
     found, x, n = _by_loop(xp, family, x, n)
     if found is not None:
         return found
-    degree = xp.trunc(n)
+    kind, degree = x.dtype, xp.trunc(n)
+    x = x.astype("float64")  # an angle of float32 is off by what a zero of the polynomial is
     size = xp.absolute(x)
     angle = xp.arccos(xp.clip(x, -1, 1))
     stretch = xp.arccosh(xp.maximum(size, 1))
     inside, outside = sizes(angle, stretch, degree, x < 0)
     turned = (x < 0) & (degree % 2 == 1)
     values = xp.where(size <= 1, inside, xp.where(turned, -outside, outside))
-    return xp.where(degree < 0, 0, values).astype(x.dtype)
+    return xp.where(degree < 0, 0, values).astype(kind)
 
 
 def _quotient(xp: Any, above: Any, below: Any, limit: Any) -> Any:

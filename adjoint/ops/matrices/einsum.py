@@ -75,7 +75,7 @@ def contract(xp: Any, input: Array, other: Array, left: str, right: str, out: st
     return xp.transpose(product, [made.index(label) for label in out])
 
 
-def _parsed(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
+def labels_of(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     """The labels of each operand and of the result, one character for each dimension."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     parts = left.split(",")
@@ -113,7 +113,7 @@ def _parsed(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     return labels, out
 
 
-def _label_sizes(labels: list[str], operands: Sequence[Any]) -> dict[str, int]:
+def label_sizes(labels: list[str], operands: Sequence[Any]) -> dict[str, int]:
     """The size of each label; sizes of 1 give way to others."""
     sizes: dict[str, int] = {}
     for part, operand in zip(labels, operands):
@@ -190,18 +190,21 @@ def _from_sublists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
     return (f"{equation}->{letters(args[-1])}" if len(args) % 2 else equation), operands
 
 
-@composite(method=False, numpy=True, spreads=True)
-def einsum(*args: Any) -> Value:
-    """Sums of products of operands, as 'ij,jk->ik' or lists of ints name their dimensions."""
+def equation_of(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """The equation and operands of a call of einsum, in either form."""
     if len(args) < 2:
         raise ValueError("einsum(): needs an equation and at least one operand")
     if isinstance(args[0], str):
-        equation = args[0]
-        operands = list(args[1:])
-    else:
-        equation, operands = _from_sublists(args)
-    labels, out = _parsed(equation, operands)
-    sizes = _label_sizes(labels, operands)
+        return args[0], list(args[1:])
+    return _from_sublists(args)
+
+
+@composite(method=False, numpy=True, spreads=True)
+def einsum(*args: Any) -> Value:
+    """Sums of products of operands, as 'ij,jk->ik' or lists of ints name their dimensions."""
+    equation, operands = equation_of(args)
+    labels, out = labels_of(equation, operands)
+    sizes = label_sizes(labels, operands)
     wide = []  # of each operand, the labels of sizes of its own: sums over others are none
     for i, operand in enumerate(operands):
         own = zip(labels[i], operand.shape, strict=True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.dispatch import run_forward
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import ALIGN, LEAD
 from adjoint.dtypes import BOOL, bool_ as boolean, category_of, float32
@@ -147,6 +148,17 @@ def _attend_rule(
     )
 
 
+def _open_shares(xp: Any, scores: Any) -> Any:
+    """softmax of the last dimension; zeros where nothing is left to choose. Scores are ours."""
+    peaks = scores.max(axis=-1, keepdims=True)
+    peaks = xp.where(peaks == float("-inf"), xp.zeros((), peaks.dtype), peaks)
+    powers = xp.into(xp.subtract, scores, scores, peaks)
+    powers = xp.into(xp.exp, powers, powers)
+    totals = xp.sums_along(powers, (powers.ndim - 1,))
+    totals = xp.where(totals == 0, xp.ones((), totals.dtype), totals)
+    return xp.into(xp.divide, powers, powers, totals)
+
+
 @general(
     joint=("query key value mask", _attend_rule),
     hides=True,
@@ -170,15 +182,10 @@ def attend(
             scores = xp.where(mask, scores, xp.asarray(float("-inf"), scores.dtype))
         else:
             scores = scores + widened(mask)
-    peaks = scores.max(axis=-1, keepdims=True)
-    if mask is not None:
-        peaks = xp.where(peaks == float("-inf"), xp.zeros((), peaks.dtype), peaks)
-    shifted = xp.into(xp.subtract, scores, scores, peaks)
-    powers = xp.into(xp.exp, shifted, shifted)
-    totals = xp.sums_along(powers, (powers.ndim - 1,))
-    if mask is not None:
-        totals = xp.where(totals == 0, xp.ones((), totals.dtype), totals)
-    weights = xp.into(xp.divide, powers, powers, totals)
+    if mask is None or causal:  # each row has something to choose
+        weights = run_forward(softmax, xp, [scores, -1, None])
+    else:
+        weights = _open_shares(xp, scores)
     mean = xp.matmul(weights, widened(value))
     # Where terms of a gradient cancel, the rounding of 16 bits would be all that is left.
     return narrowed(mean, kind), (weights, mean if is_half(kind) else None)

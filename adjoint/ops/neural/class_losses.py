@@ -139,7 +139,7 @@ def nll_loss(
         )
     _check_classes(input, target, weight)
     same_kind("nll_loss", input, weight=weight)
-    target = as_index(target)
+    target = target if is_index(target) else as_index(target)
     if weight is None and reduction == "mean" and input.ndim == 2:
         return picked_mean(input, target, ignore_index)
     losses = picked_losses(input, target, ignore_index)
@@ -185,7 +185,7 @@ def _rows(values: Any) -> Any:
 def picked_mean(xp: Any, input: Array, target: Array, ignore_index: int = -100) -> Array:
     """The mean over rows of -input at the target class; ignored rows don't count."""
     safe, counted, count = _targets(xp, target, input.shape[-1], ignore_index)
-    losses = -_rows(input)[_open_index(xp, safe, safe)].reshape(target.shape)
+    losses = -xp.row_elements(_rows(input), safe).reshape(target.shape)
     if counted is not None:
         losses = xp.where(counted, losses, xp.zeros((), losses.dtype))
     total = xp.total(losses) if losses.ndim == 1 else losses.sum(-1)

@@ -22,6 +22,7 @@ from adjoint.ops.arranging.shape import (
     unbind,
 )
 from adjoint.ops.elementwise.arithmetic import abs, fmod
+from adjoint.ops.elementwise.comparison import isnan
 from adjoint.ops.elementwise.rounding import floor, round
 from adjoint.ops.elementwise.selection import clamp, where
 from adjoint.ops.neural.resampling import cubic_weights
@@ -57,7 +58,8 @@ def _bordered(places: Any, size: int, padding_mode: str, align: bool) -> Any:
         places = _reflected(places, size, align)
     # On the border itself the gradient is 0, as it is outside.
     inside = (places > 0) & (places < size - 1)
-    return where(inside, places, clamp(places.detach(), 0, size - 1))
+    edge = clamp(places.detach(), 0, size - 1)
+    return where(inside, places, where(isnan(edge), 0.0, edge))  # what is nowhere, at the start
 
 
 def _inside(xp: Any, row: Any, size: int) -> tuple[Any, Any]:
@@ -82,9 +84,30 @@ def pixel_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> Array:
     return _numbers(xp, [_inside(xp, row, size) for row, size in zip(rows, sizes)], sizes)
 
 
+_WHOLE = {4: 1 << 24, 8: 1 << 53}  # by the bytes of a float, up to where it holds whole numbers
+
+
+def _fast_corners(xp: Any, rows: Any, sizes: Any) -> Any:
+    """corner_numbers, computed with as floats: that takes half the time."""
+    pairs = []
+    for row, size in zip(rows, sizes):
+        both = (row, row + 1)
+        pairs.append([(each, (each >= 0) & (each <= size - 1)) for each in both])
+    outside = xp.asarray(math.prod(sizes), rows[0].dtype)
+    corners = []
+    with xp.errstate(invalid="ignore"):  # of what is outside, which may be infinite
+        for (total, inside), *others in itertools.product(*pairs):
+            for (row, here), size in zip(others, sizes[1:]):
+                total, inside = total * size + row, inside & here
+            corners.append(xp.where(inside, total, outside))
+    return xp.stack(corners, -1).astype("int64")
+
+
 @general(batching=FRONT, home=None)
 def corner_numbers(xp: Any, rows: Sequence[Array], sizes: Any) -> Array:
     """pixel_numbers of whole coordinates and those one further, in all combinations."""
+    if math.prod(sizes) < _WHOLE.get(rows[0].dtype.itemsize, 0):
+        return _fast_corners(xp, rows, sizes)
     pairs = [
         [_inside(xp, row + further, size) for further in (0, 1)] for row, size in zip(rows, sizes)
     ]

@@ -502,7 +502,7 @@ def cosine_embedding_loss(
     """1 - cos for pairs that belong together; for others, cos above the margin."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     check_reduction(reduction)
-    if input1.ndim not in (1, 2) or target.ndim != input1.ndim - 1:
+    if input1.ndim not in (1, 2) or not target.ndim + 1 == input1.ndim == input2.ndim:
         raise RuntimeError(
             f"cosine_embedding_loss(): expected matrices and a vector of targets, or vectors and "
             f"one target, got shapes {list(input1.shape)}, {list(input2.shape)} and "

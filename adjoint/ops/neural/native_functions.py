@@ -19,6 +19,7 @@ from adjoint.ops.elementwise.powers import rsqrt
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.neural.adaptive_pooling import adaptive_max_pool1d
+from adjoint.ops.neural.convolution import batched
 from adjoint.ops.neural.dropout import dropped
 from adjoint.ops.neural.embedding import (
     embedding,
@@ -33,9 +34,9 @@ from adjoint.ops.neural.normalization import (
     last_axes,
     layer_standardized,
 )
-from adjoint.ops.neural.pooling import max_pool1d
+from adjoint.ops.neural.pooling import arranged, max_pool_places
 from adjoint.ops.op import composite
-from adjoint.ops.reducing.cumulative import cumsum
+from adjoint.ops.reducing.cumulative import cumsum, pick_along
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.signatures import Shown
 
@@ -197,11 +198,9 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
 ) -> tuple[Value, Value]:
     """The largest element of each window, and where it is."""
-    step = kernel_size if stride == () else stride
-    values, places = max_pool1d(
-        input, kernel_size, step, padding, dilation, ceil_mode, return_indices=True
-    )
-    return values, places
+    given = arranged("max_pool1d", input, kernel_size, stride, padding, dilation, ceil_mode)
+    places = batched(lambda images: max_pool_places(images, *given), input, 1)
+    return pick_along(input, places, -1), places  # what is found once need not be looked for again
 
 
 # ---- what draws random numbers ----

@@ -56,6 +56,14 @@ def _reduced(
     return xp.array(out) if math.prod(kernel) == 1 else out
 
 
+def _greatest(xp: Any, parts: list[Any]) -> Any:
+    """The maximum of several arrays of one shape, element by element."""
+    total = parts[0]
+    for number, part in enumerate(parts[1:]):
+        total = xp.into(xp.maximum, total, total, part) if number else xp.maximum(total, part)
+    return total
+
+
 def _cropped(images: Any, sizes: Any, padding: Any) -> Any:
     """What lies inside a border."""
     if not any(map(any, padding)):
@@ -152,7 +160,8 @@ def max_pool_back(
     The maxima are taken again rather than kept: programs change them in place.
     """
     apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
-    found = None if apart else _looped(xp, images, kernel, stride, padding, dilation)
+    few = apart and math.prod(kernel) < 8  # steps over all windows, one for each element
+    found = None if few else _looped(xp, images, kernel, stride, padding, dilation)
     if found is not None and found[1].shape == pooled.shape:
         flat = (*images.shape[:2], -1)
         zeros = xp.zeros(images.shape, pooled.dtype).reshape(flat)
@@ -160,16 +169,21 @@ def max_pool_back(
         return added.reshape(images.shape)
     layout = Layout(kernel, stride, padding, dilation, 1)
     bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
-    result = _reduced(xp, bordered, kernel, stride, dilation, xp.maximum)
+    counts = layout.counts(images.shape[2:])
+    indices = [(slice(None), slice(None), *target) for _, target in layout.targets(counts)]
+    parts = [bordered[index] for index in indices]
+    if apart:  # each is read twice, and in order in a quarter of the time
+        parts = [xp.ascontiguousarray(part) for part in parts]
+        result = _greatest(xp, parts)
+    else:
+        result = _reduced(xp, bordered, kernel, stride, dilation, xp.maximum)
     whole = xp.zeros(bordered.shape, pooled.dtype)
     left: Any = None  # the windows whose maximum has not been met yet
-    final = tuple(width - 1 for width in kernel)
-    for place, target in layout.targets(result.shape[2:]):
-        index = (slice(None), slice(None), *target)
-        if place == final and left is not None:
+    for number, (index, part) in enumerate(zip(indices, parts), 1):
+        if number == len(parts) and left is not None:
             hit = left
         else:
-            below = bordered[index] < result
+            below = part < result
             hit = xp.logical_not(below) if left is None else xp.greater(left, below)
             left = below if left is None else left & below
         if apart:
@@ -268,7 +282,7 @@ def _sides(size: int, reach: int, stride: int, padding: int, ceil_mode: bool) ->
     return padding, max((count - 1) * stride + reach - size - padding, 0)
 
 
-def _arranged(
+def arranged(
     name: str,
     input: Any,
     kernel_size: Any,
@@ -325,7 +339,7 @@ def _max_pool(count: int) -> Any:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        given = _arranged(name, input, kernel_size, stride, padding, dilation, ceil_mode)
+        given = arranged(name, input, kernel_size, stride, padding, dilation, ceil_mode)
         values = batched(lambda images: max_pool_values(images, *given), input, count)
         if not return_indices:
             return values
@@ -488,7 +502,7 @@ def _avg_pool(count: int) -> Any:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Value:
-        kernel, steps, pairs, _ = _arranged(name, input, kernel_size, stride, padding, 1, ceil_mode)
+        kernel, steps, pairs, _ = arranged(name, input, kernel_size, stride, padding, 1, ceil_mode)
         if count == 3 and any(n < width for n, width in zip(input.shape[-3:], kernel)):
             raise RuntimeError(
                 f"{name}(): sizes {list(input.shape[-3:])} are smaller than the window "

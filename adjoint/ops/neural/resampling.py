@@ -241,7 +241,7 @@ _KINDS = {
 _ANTIALIASED = {"bilinear": "smooth linear", "bicubic": "smooth cubic", "lanczos": "lanczos"}
 
 
-def _wanted_sizes(
+def wanted_sizes(
     input: Any, size: Any, scale_factor: Any, recompute: Any
 ) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
     """The sizes of the result, and the scales to find its places by where the caller gave them."""
@@ -302,7 +302,7 @@ def interpolate(
     """Images of (batch, channels, *sizes) in other sizes."""
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
         raise ValueError(f"interpolate(): mode {mode!r} takes no align_corners")
-    wanted, scales = _wanted_sizes(input, size, scale_factor, recompute_scale_factor)
+    wanted, scales = wanted_sizes(input, size, scale_factor, recompute_scale_factor)
     return resized(input, wanted, scales, mode, align_corners, antialias)
 
 

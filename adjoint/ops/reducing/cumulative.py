@@ -64,13 +64,11 @@ def place_along(
     if input.ndim == 0:
         return xp.array(input)
     dim = normal_dim(dim, input.ndim)
+    if distinct:
+        return xp.laid_along(input, index, dim, size)
     shape = list(input.shape)
     shape[dim] = size
-    zeros = xp.zeros(shape, input.dtype)
-    if distinct:
-        places = xp.flat_places(index, shape, dim).reshape(-1)
-        return xp.placed(zeros.reshape(-1), places, input.reshape(-1)).reshape(shape)
-    return xp.combined_along("add", zeros, index, input, dim)
+    return xp.combined_along("add", xp.zeros(shape, input.dtype), index, input, dim)
 
 
 # ---- scans ----

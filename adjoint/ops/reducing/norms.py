@@ -7,6 +7,7 @@ from adjoint.call.dispatch import conj, holds_complex, write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.shape import narrow
 from adjoint.ops.arranging.writing import fill
 from adjoint.ops.batch_rules import reduced
 from adjoint.ops.composites import COMPOSITES
@@ -144,11 +145,11 @@ def dist(input: Value, other: Value, p: Any = 2) -> Value:
 @composite
 def renorm(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
-    return input * _scale(input, p, dim, maxnorm)
+    return input * _scale(_norms(input, p, dim, maxnorm), maxnorm)
 
 
-def _scale(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """What the slices along dim are multiplied by, for their norm not to exceed maxnorm."""
+def _norms(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """The norms of the slices along dim, which are not to exceed maxnorm."""
     if p <= 0:
         raise RuntimeError(f"renorm: p must be positive, not {p}")
     if maxnorm < 0:
@@ -156,7 +157,11 @@ def _scale(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     if input.ndim < 2:
         raise RuntimeError(f"renorm: the input needs at least 2 dimensions, got {input.ndim}")
     place = normal_dim(dim, input.ndim)
-    norms = p_norm(input, p, [d for d in range(input.ndim) if d != place], True)
+    return p_norm(input, p, [d for d in range(input.ndim) if d != place], True)
+
+
+def _scale(norms: Any, maxnorm: Any) -> Any:
+    """What slices of these norms are multiplied by, for them not to exceed maxnorm."""
     return where(norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
 
 
@@ -164,7 +169,12 @@ def _scale(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
 def renorm_(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """In-place form of renorm."""
     if not input.requires_grad and has_values(input):  # on the array: nothing is recorded
-        return input.mul_(Tensor(_scale(concrete(input), p, dim, maxnorm), AS_IS))
+        norms = _norms(concrete(input), p, dim, maxnorm)
+        if (norms > maxnorm).any():
+            input.mul_(Tensor(_scale(norms, maxnorm), AS_IS))
+        else:  # nothing is to be written, but a change counted
+            narrow(input, 0, 0, 0).mul_(1)
+        return input
     return input.copy_(renorm(clone(input), p, dim, maxnorm))
 
 

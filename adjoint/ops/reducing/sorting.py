@@ -466,9 +466,13 @@ def unique_runs(
 
     Numbers and lengths that nobody wants are left out: their arrays are empty.
     """
+    nothing = xp.zeros((0,), "int64")
     if dim is None:
         shape, axis = input.shape, 0
         input = input.reshape(-1)
+        found = None if numbered or counted else xp.firsts_of_runs(input)
+        if found is not None:
+            return found, nothing, nothing
         changes = input[1:] != input[:-1]
     else:
         axis = normal_dim(dim, input.ndim)
@@ -479,7 +483,7 @@ def unique_runs(
     count = input.shape[axis]
     begins = xp.concatenate([xp.ones((min(count, 1),), "bool"), changes])
     starts = xp.nonzero(begins)[0]
-    numbers = lengths = xp.zeros((0,), "int64")
+    numbers = lengths = nothing
     if numbered:
         numbers = (xp.cumsum(begins, dtype="int64") - 1).reshape(shape)
     if counted:

@@ -1,17 +1,18 @@
 """Random tensors from tensors: samples, in-place fillers, dropout.
 
-All numbers are drawn with NumPy and moved to the device of the tensor (see `adjoint.random`). What
-was drawn does not depend smoothly on the parameters: their gradients are zero, as in PyTorch.
+A generator gives the same numbers on every device (see `adjoint.random`). What was drawn does not
+depend smoothly on the parameters: their gradients are zero, as in PyTorch.
 """
 
 import math
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.backends.chance import Even, Normal, cast
 from adjoint.backends.numpy import host as np
 from adjoint.call.dispatch import write_out
 from adjoint.call.rule import FRONT, LEAD
-from adjoint.dtypes import BOOL, COMPLEX, FLOAT, category_of, float32, from_numpy_dtype
+from adjoint.dtypes import BOOL, FLOAT, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import zeros_of
 from adjoint.ops.arranging.shape import reshape
@@ -22,8 +23,6 @@ from adjoint.random import chosen
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
-_MANY = 1024  # numbers, from which pairs of them are drawn
-
 
 def _require_float(kind: Any, what: str) -> None:
     if category_of(kind) < FLOAT:
@@ -31,36 +30,6 @@ def _require_float(kind: Any, what: str) -> None:
             f"{what} is not implemented for {from_numpy_dtype(kind).name}: the numbers are "
             "no integers; use a floating-point tensor"
         )
-
-
-def _cast(drawn: Any, numpy_dtype: Any) -> Any:
-    return drawn if drawn.dtype == numpy_dtype else drawn.astype(numpy_dtype)
-
-
-def draw_uniform(shape: Any, numpy_dtype: Any, low: float, high: float, generator: Any) -> Any:
-    """Numbers of [low, high); the parts of complex ones each."""
-    if category_of(numpy_dtype) == COMPLEX:
-        part = draw_uniform((*shape, 2), np.dtype("float64"), low, high, generator)
-        return _cast(part[..., 0] + 1j * part[..., 1], numpy_dtype)
-    single = numpy_dtype == float32.numpy_dtype
-    width = float32.numpy_dtype if single else np.dtype("float64")
-    drawn = generator.draw(lambda stream: stream.random(shape, width))
-    if (low, high) != (0.0, 1.0):
-        drawn = np.asarray(drawn * width.type(high - low) + width.type(low))
-    drawn = _cast(np.asarray(drawn), numpy_dtype)
-    if low < high:  # rounding must not reach the open end
-        drawn = np.where(drawn >= high, numpy_dtype.type(low), drawn)
-    return drawn
-
-
-def draw_normal(shape: Any, numpy_dtype: Any, mean: Any, std: Any, generator: Any) -> Any:
-    """Normally distributed numbers; complex ones have variance std² in both parts together."""
-    if category_of(numpy_dtype) == COMPLEX:
-        part = draw_normal((*shape, 2), np.dtype("float64"), 0.0, math.sqrt(0.5), generator)
-        return _cast((part[..., 0] + 1j * part[..., 1]) * std + mean, numpy_dtype)
-    width = float32.numpy_dtype if numpy_dtype == float32.numpy_dtype else np.dtype("float64")
-    drawn = np.asarray(generator.draw(lambda stream: stream.standard_normal(shape, width)))
-    return _cast(np.asarray(drawn * std + mean), numpy_dtype)
 
 
 def draw_integers(shape: Any, numpy_dtype: Any, low: int, high: int, generator: Any) -> Any:
@@ -78,7 +47,7 @@ def draw_integers(shape: Any, numpy_dtype: Any, low: int, high: int, generator: 
             )
     wide = "uint64" if high - 1 > np.iinfo("int64").max else "int64"
     drawn = generator.draw(lambda stream: stream.integers(low, high, shape, wide))
-    return _cast(np.asarray(drawn), numpy_dtype)
+    return cast(np.asarray(drawn), numpy_dtype)
 
 
 def _limits(numpy_dtype: Any) -> tuple[int, int]:
@@ -281,28 +250,13 @@ def _picks(weights: Any, num_samples: int, replacement: bool, stream: Any) -> An
     return drawn.astype("int64")
 
 
-def _many_normals(count: int, generator: Any) -> Any:
-    """Normally distributed float32 numbers, two of each pair of uniform ones: a third of the time.
-
-    The distance from 0 and the direction of points in the plane are independent.
-    """
-    pairs = generator.draw(lambda stream: stream.random((2, -(-count // 2)), np.float32))
-    radius = np.sqrt(-2 * np.log(1 - pairs[0]))
-    angle = np.float32(2 * math.pi) * pairs[1]
-    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
-
-
 def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any:
     """A sample for tensors of means, of deviations, or both."""
 
     def draw(shape: Any, means: Any, deviations: Any) -> Any:
         if not np.all(np.asarray(deviations) >= 0):
             raise RuntimeError("normal expects all elements of std >= 0.0")
-        count = math.prod(shape)
-        if kind == float32.numpy_dtype and count >= _MANY:
-            drawn = _many_normals(count, chosen(generator)).reshape(shape)
-            return np.asarray(drawn * deviations + means, kind)
-        return draw_normal(shape, kind, means, deviations, chosen(generator))
+        return Normal(kind, means, deviations, chosen(generator))(shape)
 
     numbers = (bool, int, float)
     shapes = [p.shape for p in (mean, std) if not isinstance(p, numbers)]
@@ -332,12 +286,11 @@ def normal_from(xp: Any, mean: Operand, std: Operand = 1.0, generator: Any = Non
 
 
 def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, second: Any) -> Any:
-    """The op that fills a tensor with numbers of one distribution, and its method."""
+    """The op that fills a tensor with numbers of one distribution; draw answers how they are."""
     public = draw.__name__.strip("_") + "_"
 
     def forward(xp: Any, input: Any, a: Any = first, b: Any = second, generator: Any = None) -> Any:
-        kind, stream = input.dtype, chosen(generator)
-        return xp.drawn(lambda shape: draw(shape, kind, a, b, stream), input.shape)
+        return xp.drawn(draw(input.dtype, a, b, chosen(generator)), input.shape)
 
     def fill(xp: Any, array: Any, a: Any, b: Any, generator: Any) -> None:
         array[...] = forward(xp, array, a, b, generator)
@@ -357,7 +310,7 @@ def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, sec
     )(forward)
 
 
-def _uniform(shape: Any, kind: Any, low: float, high: float, generator: Any) -> Any:
+def _uniform(kind: Any, low: float, high: float, generator: Any) -> Any:
     """Numbers spread evenly over [from, to)."""
     _require_float(kind, "uniform_")
     if low > high:
@@ -365,36 +318,40 @@ def _uniform(shape: Any, kind: Any, low: float, high: float, generator: Any) -> 
     widest = np.finfo("float16" if kind == "float16" else "float32").max
     if kind != "float64" and high - low > widest:
         raise RuntimeError(f"the range from {low} to {high} is wider than {kind} can hold")
-    return draw_uniform(shape, kind, low, high, generator)
+    return Even(kind, low, high, generator)
 
 
-def _normal(shape: Any, kind: Any, mean: float, std: float, generator: Any) -> Any:
+def _normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
     """Normally distributed numbers."""
     _require_float(kind, "normal_")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return draw_normal(shape, kind, mean, std, generator)
+    return Normal(kind, mean, std, generator)
 
 
-def _log_normal(shape: Any, kind: Any, mean: float, std: float, generator: Any) -> Any:
+def _log_normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
     """Numbers whose logarithms are normally distributed."""
     _require_float(kind, "log_normal_")
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    drawn = draw_normal(shape, np.dtype("float64"), mean, std, generator)
-    return _cast(np.asarray(np.exp(drawn)), kind)
+    logarithms = Normal(np.dtype("float64"), mean, std, generator)
+    return lambda shape: cast(np.asarray(np.exp(logarithms(shape))), kind)
 
 
-def _cauchy(shape: Any, kind: Any, median: float, sigma: float, generator: Any) -> Any:
+def _cauchy(kind: Any, median: float, sigma: float, generator: Any) -> Any:
     """Numbers of the Cauchy distribution."""
     _require_float(kind, "cauchy_")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    drawn = generator.draw(lambda stream: stream.standard_cauchy(shape))
-    return _cast(np.asarray(drawn * sigma + median), kind)
+
+    def draw(shape: Any) -> Any:
+        drawn = generator.draw(lambda stream: stream.standard_cauchy(shape))
+        return cast(np.asarray(drawn * sigma + median), kind)
+
+    return draw
 
 
-def _exponential(shape: Any, kind: Any, lambd: float, unused: None, generator: Any) -> Any:
+def _exponential(kind: Any, lambd: float, unused: None, generator: Any) -> Any:
     """Exponentially distributed numbers of rate lambd."""
     if category_of(kind) != FLOAT:
         raise RuntimeError(
@@ -403,19 +360,26 @@ def _exponential(shape: Any, kind: Any, lambd: float, unused: None, generator: A
         )
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    drawn = generator.draw(lambda stream: stream.standard_exponential(shape))
-    return _cast(np.asarray(drawn / lambd), kind)
+
+    def draw(shape: Any) -> Any:
+        drawn = generator.draw(lambda stream: stream.standard_exponential(shape))
+        return cast(np.asarray(drawn / lambd), kind)
+
+    return draw
 
 
-def _geometric(shape: Any, kind: Any, p: float, unused: None, generator: Any) -> Any:
+def _geometric(kind: Any, p: float, unused: None, generator: Any) -> Any:
     """How many trials of success probability p there are up to the first success."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    drawn = generator.draw(lambda stream: stream.geometric(p, shape))
-    return _cast(np.asarray(drawn), kind)
+
+    def draw(shape: Any) -> Any:
+        return cast(np.asarray(generator.draw(lambda stream: stream.geometric(p, shape))), kind)
+
+    return draw
 
 
-def _random(shape: Any, kind: Any, low: Any, high: Any, generator: Any) -> Any:
+def _random(kind: Any, low: Any, high: Any, generator: Any) -> Any:
     """Integers of [from, to), or over all the data type can count to."""
     if high is None:
         category = category_of(kind)
@@ -430,7 +394,7 @@ def _random(shape: Any, kind: Any, low: Any, high: Any, generator: Any) -> Any:
                     from_numpy_dtype(kind).to_real().itemsize
                 ]
             )
-    return draw_integers(shape, kind, int(low), int(high), generator)
+    return lambda shape: draw_integers(shape, kind, int(low), int(high), generator)
 
 
 uniform = _filler("uniform", "UniformBackward0", _uniform, 0.0, 1.0)

@@ -80,7 +80,7 @@ def known(*made: tuple[Any, type]) -> Any:
 
     def forget() -> None:
         for _, kind in made:
-            backends._by_type.pop(kind, None)
+            backends.BY_TYPE.pop(kind, None)
         backends._by_device.clear()
         backends._by_device.update(before)
 

@@ -15,17 +15,25 @@ from adjoint.call.context import (
     Changed,
     Scope,
     Settings,
-    below_innermost_mode,
     current,
     replaced,
-    set_current,
 )
 from adjoint.call.dispatch import tensors_in
-from adjoint.call.layers import Below, Ground, Layer, lies_in, newest
+from adjoint.call.layers import Layer, lies_in
 from adjoint.call.overriding import created_by, creating_mode
 from adjoint.compat import dispatched_looks
 from adjoint.compat.aten_forms import bound
+from adjoint.compat.aten_steps.answering import (
+    GROUND,
+    answered,
+    asking,
+    below_autograd,
+    beneath,
+    refused,
+    rule_of,
+)
 from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.composed import composed
 from adjoint.compat.aten_steps.shown import (
     call_in_steps,
     change_in_steps,
@@ -77,14 +85,8 @@ def _seen_out(op: Op, values: list[Any], out: Any) -> Any:
     if found is None:
         return None
     function, args, kwargs = found
-    try:
-        answerer = answered
-        if settings.modes:
-            set_current(below_innermost_mode(settings))
-            answerer = settings.modes[-1].answered
-        _distinct(op, answerer(function, args, {**kwargs, "out": out}), [])
-    finally:
-        set_current(settings)
+    with asking() as ask:
+        _distinct(op, ask.answerer(function, args, {**kwargs, "out": out}), [])
     return out
 
 
@@ -93,14 +95,11 @@ def _gradients(node: Any, grads: list[Any], wanted: list[bool]) -> list[Any] | N
     settings = current()
     if settings.grad_enabled or not knows_gradients(node, grads):
         return None
-    if not settings.modes:
-        held = any(isinstance(grad, Tensor) and lies_in(grad, GROUND) for grad in grads)
-        return gradients_in_steps(node, grads, wanted, answered) if held else None
-    try:
-        set_current(below_innermost_mode(settings))
-        return gradients_in_steps(node, grads, wanted, settings.modes[-1].answered)
-    finally:
-        set_current(settings)
+    held = any(isinstance(grad, Tensor) and lies_in(grad, GROUND) for grad in grads)
+    if not settings.modes and not held:
+        return None
+    with asking() as ask:
+        return gradients_in_steps(node, grads, wanted, ask.answerer)
 
 
 class TorchDispatchMode(Scope):
@@ -115,12 +114,12 @@ class TorchDispatchMode(Scope):
     def call(self, op: Any, values: list[Any]) -> Any:
         """See call.dispatch.asked_below."""
         tensors = tensors_in(values)
-        with _beneath(tensors):
+        with beneath(tensors):
             return results(op, call_in_steps(op, values, self.answered), tensors)
 
     def change(self, op: Op, values: list[Any]) -> None:
         """See call.dispatch.asked_below."""
-        with _beneath(tensors_in(values)):
+        with beneath(tensors_in(values)):
             change_in_steps(op, values, self.answered)
 
     def answered(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -185,7 +184,7 @@ class TorchDispatchMode(Scope):
                 "make it a plain method"
             )
         upper.seen_below = _seen_below
-        upper.gradients, upper.seen_out = _gradients, _seen_out
+        upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
         return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod
@@ -226,9 +225,6 @@ def _len_torch_dispatch_stack() -> int:
 _disabled: Final[ContextVar[bool]] = ContextVar("adjoint_dispatch_disabled", default=False)
 
 
-GROUND: Final = Ground("a class with __torch_dispatch__", 0)
-
-
 class Dispatched(Layer):
     """An instance of a class that answers calls; all of its instances share it.
 
@@ -247,19 +243,19 @@ class Dispatched(Layer):
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
         if _disabled.get():
-            with _below_autograd():
+            with below_autograd():
                 return op.run([_bare(value) for value in values])
         tensors = tensors_in(values)
-        with _beneath(tensors):
+        with beneath(tensors):
             return results(op, call_in_steps(op, values, answered), tensors)
 
     def change(self, op: Op, values: list[Any]) -> None:
         """See Layer."""
         if _disabled.get():
-            with _below_autograd():
+            with below_autograd():
                 op.changer.run([_bare(value) for value in values])
         else:
-            with _beneath(tensors_in(values)):
+            with beneath(tensors_in(values)):
                 change_in_steps(op, values, answered)
 
     def said(self, function: Any, args: tuple[Any, ...]) -> Any:
@@ -277,7 +273,8 @@ class Dispatched(Layer):
         function, given = named(name), {k: v for k, v in options.items() if v is not None}
         if _disabled.get():
             return function(*[_bare(value) for value in args], **given)  # type: ignore[no-any-return]
-        answer = answered(function, args, given)
+        with asking() as ask:
+            answer = ask.answerer(function, args, given)
         if not isinstance(answer, Tensor):
             raise RuntimeError(
                 f"{name}(): __torch_dispatch__ of {self.kind.__name__} returned a "
@@ -357,51 +354,6 @@ def _defined(kind: Any, name: str) -> Any:
     return None
 
 
-def _below_autograd() -> Changed:
-    return Changed({"grad_enabled": False})
-
-
-def _beneath(tensors: list[Tensor]) -> Below:
-    """As a context: of transforms, only those are under way in which what instances hold is."""
-    top = newest([part for t in tensors if lies_in(t, GROUND) for part in t.layer.parts(t)])
-    return Below(1 if top is None else top.level.number + 1)
-
-
-def rule_of(function: Any, kind: Any) -> Any:
-    """What was registered for a custom op on instances of a class, or in a mode of it."""
-    operation = operation_of(function)
-    return operation.registered.dispatch.get(kind) if isinstance(operation, CustomOpDef) else None
-
-
-def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the classes of the arguments answer to a call, the most derived first."""
-    tensors = tensors_in([*args, *kwargs.values()])
-    instances = {type(tensor): tensor for tensor in tensors[::-1] if lies_in(tensor, GROUND)}
-    kinds = list(dict.fromkeys(type(tensor) for tensor in tensors if lies_in(tensor, GROUND)))
-    if not kinds:  # a step between those that have to do with instances
-        with _below_autograd():
-            return function(*args, **kwargs)
-    with _below_autograd(), _beneath(tensors):
-        for kind in sorted(kinds, key=lambda each: -len(each.__mro__)):
-            rule = rule_of(function, kind)
-            if rule is None:
-                handler: Any = instances[kind].__torch_dispatch__  # type: ignore[attr-defined]
-                answer = handler(function, tuple(kinds), args, kwargs)
-            else:
-                answer = rule(kind, function, tuple(kinds), args, kwargs)
-            if answer is not NotImplemented:
-                return answer
-    raise refused(function, [kind.__name__ for kind in kinds])
-
-
-def refused(function: Any, names: list[str]) -> TypeError:
-    """The error about a call that nobody answers."""
-    return TypeError(
-        f"Multiple dispatch failed for {function}: __torch_dispatch__ of {', '.join(names)} "
-        "returned NotImplemented"
-    )
-
-
 def results(op: Any, answer: Any, given: list[Tensor]) -> Any:
     """What `__torch_dispatch__` has answered, if it is what the op gives; none is an argument."""
     if isinstance(op, CustomOpDef) or (answer is None and op.outputs is None):
@@ -447,7 +399,7 @@ def dispatched(made: Any, has_memory: bool = True, asked: frozenset[str] = froze
     """Let an instance be seen by `__torch_dispatch__` of its class, if that has one."""
     kind = type(made)
     if _defined(kind, "__torch_dispatch__") is not None:
-        upper.gradients, upper.seen_out = _gradients, _seen_out
+        upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
         key = (kind, has_memory, asked)
         if key not in _layers:
             _layers[key] = Dispatched(*key)

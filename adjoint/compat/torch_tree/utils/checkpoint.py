@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.compat.aten_steps.shown import overload_for
-from adjoint.compat.torch_tree.ops import Packet, operation_of
+from adjoint.compat.torch_tree.ops import Overload, Packet, operation_of
 from adjoint.utils import checkpoint
 from adjoint.utils.checkpoint import SelectiveCheckpointContext
 
@@ -12,7 +12,7 @@ def create_selective_checkpoint_contexts(
     policy_fn_or_list: Any, allow_cache_entry_mutation: bool = False
 ) -> tuple[Any, Any]:
     """The two contexts for checkpoint's context_fn; see adjoint.utils.checkpoint."""
-    policy = policy_fn_or_list
+    policy, keep = policy_fn_or_list, allow_cache_entry_mutation
     if isinstance(policy, list):
         for operation in policy:
             if isinstance(operation, Packet):
@@ -20,13 +20,21 @@ def create_selective_checkpoint_contexts(
                     f"{operation} stands for several operations: update the OpOverloadPacket to a "
                     f"specific OpOverload, as {operation}.default"
                 )
+        overloads = {each.name() for each in policy if isinstance(each, Overload)}
+        if overloads and len(overloads) == len(set(policy)):
+            return _contexts(lambda context, overload, *_, **__: overload.name() in overloads, keep)
         policy = [operation_of(operation) for operation in policy]
     elif callable(policy):
-        asked = policy
+        return _contexts(policy, keep)
+    return checkpoint.create_selective_checkpoint_contexts(policy, keep)
 
-        def policy(
-            context: SelectiveCheckpointContext, operation: Any, *args: Any, **kwargs: Any
-        ) -> Any:
-            return asked(context, overload_for(operation, args, kwargs), *args, **kwargs)
 
-    return checkpoint.create_selective_checkpoint_contexts(policy, allow_cache_entry_mutation)
+def _contexts(asked: Any, keep: bool) -> tuple[Any, Any]:
+    """Those of a policy that is asked about overloads."""
+
+    def policy(
+        context: SelectiveCheckpointContext, operation: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        return asked(context, overload_for(operation, args, kwargs), *args, **kwargs)
+
+    return checkpoint.create_selective_checkpoint_contexts(policy, keep)

@@ -43,7 +43,9 @@ class ShapeProp(Interpreter):
     def __init__(self, gm: Any, fake_mode: Any = None) -> None:
         super().__init__(gm)
         if fake_mode is not None:
-            raise NotImplementedError("ShapeProp: there are no fake tensors; give it real ones")
+            raise NotImplementedError(
+                "ShapeProp: fake_mode would need a fake of the module; give it real tensors"
+            )
 
     def run_node(self, n: Node) -> Any:
         """See Interpreter."""

@@ -1,0 +1,63 @@
+"""Functions that PyTorch composes otherwise than adjoint, composed its way while others look on.
+
+Modes and classes below autograd see a function's operations. Where adjoint's own differ from
+PyTorch's, a table has a function of the same arguments that is made of PyTorch's.
+"""
+
+from typing import Any, Final
+
+from adjoint.call.context import current
+from adjoint.call.dispatch import tensors_in
+from adjoint.call.half_precision import half_type
+from adjoint.call.layers import lies_in
+from adjoint.compat.aten import PRIVATE
+from adjoint.compat.aten_steps import (
+    composed_images,
+    composed_losses,
+    composed_networks,
+    composed_products,
+)
+from adjoint.compat.aten_steps.answering import GROUND, asking
+from adjoint.compat.aten_steps.recorded import is_taken_apart
+from adjoint.ops.composites import COMPOSITES
+
+_FUNCTIONS: Final[dict[str, Any]] = {
+    **composed_products.FUNCTIONS,
+    **composed_networks.FUNCTIONS,
+    **composed_losses.FUNCTIONS,
+    **composed_images.FUNCTIONS,
+}
+_COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
+# Operations that adjoint makes of several, and has no op for; its views are known as views.
+_VIEWS: Final = ("alias", "index", "lift_fresh", "slice", "view")
+_THEMSELVES: Final = {each: name for name, each in PRIVATE.items() if name not in _VIEWS}
+
+
+def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """See tensors.upper; not inside transforms, nor under autocast and others who watch calls.
+
+    Complex numbers and those of 16 bits are left to adjoint's ops, which are wider inside.
+    """
+    function, itself = _COMPOSED.get(called), _THEMSELVES.get(called)
+    settings = current()
+    if function is None and itself is None:
+        return NotImplemented
+    if settings.watchers or settings.functions or is_taken_apart():
+        return NotImplemented
+    if kwargs.get("out") is not None:
+        return NotImplemented
+    tensors = tensors_in([*args, *kwargs.values()])
+    if not settings.modes and not any(lies_in(tensor, GROUND) for tensor in tensors):
+        return NotImplemented
+    if any(tensor.layer is not None and not lies_in(tensor, GROUND) for tensor in tensors):
+        return NotImplemented
+    if itself is not None:
+        if settings.grad_enabled and any(tensor.needs_grad for tensor in tensors):
+            return NotImplemented  # its steps are recorded
+        with asking() as ask:
+            return ask(itself, *args, **kwargs)
+    for tensor in tensors:
+        if tensor.array.dtype.kind == "c" or half_type(tensor.array) is not None:
+            return NotImplemented
+    assert function is not None
+    return function(*args, **kwargs)

@@ -1,0 +1,92 @@
+"""Normalisations, composed as PyTorch does."""
+
+import math
+from typing import Any, Final
+
+from adjoint.compat.aten_steps.answering import asking
+from adjoint.compat.aten_steps.recorded import Operation
+from adjoint.dtypes import uint8
+from adjoint.ops.arranging.arrange import repeat
+from adjoint.ops.arranging.conversion import contiguous, contiguous_format, strided
+from adjoint.ops.arranging.shape import reshape
+
+
+def _batch_gradients(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+    input, weight, _, running_mean, running_var, training, _, eps = args
+    statistics = (running_mean, running_var, results[1], results[2], training, eps)
+    return ask("native_batch_norm_backward", grad, input, weight, *statistics, wanted)
+
+
+def _group_gradients(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+    input, weight, _, *sizes, _ = args
+    if not grad.is_contiguous():
+        grad = ask("clone", grad, memory_format=contiguous_format)
+    statistics = (results[1], results[2], weight)
+    return ask("native_group_norm_backward", grad, input, *statistics, *sizes, wanted)
+
+
+_BATCH_NORM: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients)
+_IN_TRAINING: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients, (3, 4))
+_GROUP_NORM: Final = Operation("native_group_norm", (0, 1, 2), _group_gradients)
+
+
+def _batch_norm(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    count = math.prod(input.shape) // max(input.shape[1], 1) if input.ndim > 1 else 0
+    known = running_mean is not None and running_var is not None
+    kinds = {each.dtype for each in (input, weight, bias, running_mean) if each is not None}
+    if count < 1 + training or not (training or known) or eps <= 0 or len(kinds) > 1:
+        return NotImplemented  # refused, or of nothing
+    with asking() as ask:
+        ask("empty", [0], dtype=uint8, layout=strided, device=input.device)
+    rest = (running_mean, running_var, training, momentum, eps)
+    return (_IN_TRAINING if training else _BATCH_NORM)(input, weight, bias, *rest)
+
+
+def _instance_norm(
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    plain = running_mean is None and running_var is None and use_input_stats
+    if not plain or input.ndim < 3 or math.prod(input.shape[2:]) <= 1 or not input.numel():
+        return NotImplemented
+    samples, channels, *sizes = input.shape
+    factor, shift = (None if each is None else repeat(each, samples) for each in (weight, bias))
+    flat = reshape(contiguous(input), (1, samples * channels, *sizes))
+    out = _batch_norm(flat, None, None, factor, shift, True, momentum, eps)
+    return out if out is NotImplemented else reshape(out, (samples, channels, *sizes))
+
+
+def _group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    fits = input.ndim > 1 and num_groups > 0 and input.shape[1] % num_groups == 0
+    kinds = {each.dtype for each in (input, weight, bias) if each is not None}
+    if not fits or len(kinds) > 1 or not input.numel():
+        return NotImplemented
+    samples, channels, *sizes = input.shape
+    if any(each is not None and tuple(each.shape) != (channels,) for each in (weight, bias)):
+        return NotImplemented
+    given = [None if each is None else contiguous(each) for each in (input, weight, bias)]
+    return _GROUP_NORM(*given, samples, channels, math.prod(sizes), num_groups, eps)
+
+
+FUNCTIONS: Final[dict[str, Any]] = {
+    "batch_norm": _batch_norm,
+    "instance_norm": _instance_norm,
+    "group_norm": _group_norm,
+}

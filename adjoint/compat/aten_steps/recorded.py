@@ -1,0 +1,135 @@
+"""An operation of PyTorch's that adjoint makes of several, recorded as the one step that it is."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final
+
+from adjoint.autograd.entry_points import grad as gradient_of
+from adjoint.autograd.function import Function
+from adjoint.autograd.function_node import FunctionNode
+from adjoint.autograd.grad_mode import enable_grad
+from adjoint.call.context import is_grad_enabled
+from adjoint.compat.aten_steps.answering import asking
+from adjoint.compat.torch_tree import ops
+from adjoint.tensors.tensor import Tensor
+
+_taken_apart: Final[ContextVar[bool]] = ContextVar("adjoint_taken_apart", default=False)
+_BEFORE: Final = 2  # what a Function is given before the arguments of the operation
+
+
+def is_taken_apart() -> bool:
+    """Whether functions are made of adjoint's ops here, since their history is wanted."""
+    return _taken_apart.get()
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    token = _taken_apart.set(True)
+    try:
+        yield
+    finally:
+        _taken_apart.reset(token)
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """One of torch.ops.aten, and the steps of its gradients.
+
+    Those are given who is asked, which of `inputs` want a gradient, the arguments, the results and
+    the gradient of the first result; they answer a gradient for each of `inputs`, which are places.
+    `changing` are those of arguments that may change before the backward pass, which needs no more
+    than their looks.
+    """
+
+    name: str
+    inputs: tuple[int, ...]
+    gradients: Callable[..., Any]
+    changing: tuple[int, ...] = ()
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """The first result, recorded; arguments by name need no gradient."""
+        function = _functions.get(self.name)
+        if function is None:
+            words = self.name.partition(".")[0].lstrip("_").split("_")
+            shown = "".join(word[:1].upper() + word[1:] for word in words)
+            function = _functions[self.name] = type(shown, (_Recorded,), {})
+        return function.apply(self, named, *args)
+
+
+_functions: dict[str, type[Function]] = {}
+
+
+class _Node(FunctionNode):
+    """The node of an operation, which computes no gradient that a pass does not want."""
+
+    def apply(self, grads: Any, create_graph: Any = None, wanted: Any = None, *more: Any) -> Any:
+        """See FunctionNode."""
+        edges = iter(wanted if isinstance(wanted, list) else ())
+        asked = [next(edges, True) if is_tensor else False for is_tensor in self.is_input]
+        self.context["wanted"] = asked
+        return super().apply(grads, create_graph, wanted, *more)
+
+
+class _Recorded(Function):
+    """Calls of an operation, which comes first, and then a dict of its arguments by name."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._backward_cls = type(f"{cls.__name__}Backward0", (_Node, cls._backward_cls), {})
+
+    @staticmethod
+    def forward(ctx: Any, operation: Operation, named: dict[str, Any], *args: Any) -> Any:
+        """The first result of the operation."""
+        with asking() as ask:
+            answer = ask(operation.name, *args, **named)
+        results = answer if isinstance(answer, (tuple, list)) else (answer,)
+        if not isinstance(results[0], Tensor):
+            raise RuntimeError(
+                f"__torch_dispatch__ returned a {type(results[0]).__name__}, not a Tensor, for "
+                f"{operation.name}"
+            )
+        ctx.operation, ctx.named, ctx.count = operation, named, len(args)
+        values = [*args, *results]
+        saved = [
+            isinstance(value, Tensor) and place not in operation.changing
+            for place, value in enumerate(values)
+        ]
+        ctx.others = [None if kept else v for v, kept in zip(values, saved, strict=True)]
+        ctx.save_for_backward(*[v if kept else None for v, kept in zip(values, saved, strict=True)])
+        return results[0]
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        """The gradients of the arguments, in PyTorch's steps unless they are recorded."""
+        operation = ctx.operation
+        values = [
+            other if tensor is None else tensor
+            for tensor, other in zip(ctx.saved_tensors, ctx.others, strict=True)
+        ]
+        args, results = values[: ctx.count], values[ctx.count :]
+        places = [place + _BEFORE for place in operation.inputs]
+        wanted = [ctx.needs_input_grad[place] and ctx.wanted[place] for place in places]
+        if is_grad_enabled():
+            found = _by_rules(operation, args, ctx.named, wanted, grad)
+        else:
+            with asking() as ask:
+                found = operation.gradients(ask, wanted, args, results, grad, **ctx.named)
+        answer: list[Any] = [None] * (ctx.count + _BEFORE)
+        for place, each, want in zip(places, found, wanted, strict=True):
+            answer[place] = each if want else None
+        return tuple(answer)
+
+
+def _by_rules(
+    operation: Operation, args: list[Any], named: dict[str, Any], wanted: list[bool], grad: Any
+) -> list[Any]:
+    """The gradients by adjoint's rules, so that they have a history."""
+    with _apart(), enable_grad():
+        name, _, overload = operation.name.partition(".")
+        answer = ops.named(name, overload or None)(*args, **named)
+        result = answer[0] if isinstance(answer, (tuple, list)) else answer
+        places = [p for p, want in zip(operation.inputs, wanted, strict=True) if want]
+        found = iter(gradient_of(result, [args[p] for p in places], grad, create_graph=True))
+        return [next(found) if want else None for want in wanted]

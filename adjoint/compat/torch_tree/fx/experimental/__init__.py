@@ -1,0 +1,1 @@
+"""torch.fx.experimental: graphs of the operations below autograd."""

@@ -1,0 +1,1 @@
+"""torch.nn.attention: kinds of attention beside adjoint's own."""

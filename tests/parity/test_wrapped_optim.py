@@ -1,0 +1,108 @@
+"""Optimizers of parameters whose class answers calls: the steps and numbers of PyTorch's."""
+
+import importlib
+
+import pytest
+
+import adjoint.compat.torch as compat
+
+OPTIMIZERS = {
+    "SGD": lambda optim, params: optim.SGD(params, 0.1),
+    "momentum": lambda optim, params: optim.SGD(params, 0.1, momentum=0.9, weight_decay=0.1),
+    "Adam": lambda optim, params: optim.Adam(params, 0.1, amsgrad=True),
+    "AdamW": lambda optim, params: optim.AdamW(params, 0.1),
+    "RMSprop": lambda optim, params: optim.RMSprop(params, 0.1, centered=True),
+    "Adagrad": lambda optim, params: optim.Adagrad(params, 0.1, initial_accumulator_value=0.5),
+    "NAdam": lambda optim, params: optim.NAdam(params, 0.1),
+}
+
+
+def wrapper(torch):
+    """A class whose instances hold a tensor, and have no memory of their own."""
+    tree_map = importlib.import_module(f"{torch.__name__}.utils._pytree").tree_map
+
+    class Held(torch.Tensor):
+        working = -1  # how many more changes succeed before one fails
+
+        @staticmethod
+        def __new__(cls, inner):
+            made = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+            made.inner = inner
+            return made
+
+        def __init__(self, inner):
+            pass
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            if "copy_" in str(func):
+                cls.working -= 1
+                if cls.working == 0:
+                    raise KeyboardInterrupt
+            given, named = tree_map(
+                lambda each: each.inner if isinstance(each, Held) else each, (args, kwargs or {})
+            )
+            answer = func(*given, **named)
+            if func._schema.name.endswith("_"):
+                return args[0]
+            return tree_map(
+                lambda each: Held(each) if isinstance(each, torch.Tensor) else each, answer
+            )
+
+    return Held
+
+
+def stepped(torch, make):
+    param = torch.nn.Parameter(wrapper(torch)(torch.tensor([1.0, -2.0, 3.0])))
+    optimizer = make(torch.optim, [param])
+    for _ in range(3):
+        optimizer.zero_grad()
+        (param**2).sum().backward()
+        optimizer.step()
+    return param, optimizer
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_steps_are_pytorchs(torch, name):
+    (ours, _), (theirs, _) = (stepped(t, OPTIMIZERS[name]) for t in (compat, torch))
+    assert ours.inner.tolist() == pytest.approx(theirs.inner.tolist(), rel=1e-5)
+
+
+def test_the_state_is_of_the_same_class(torch):
+    for library in (compat, torch):
+        param, optimizer = stepped(library, OPTIMIZERS["Adam"])
+        assert type(optimizer.state[param]["exp_avg"]).__name__ == "Held"
+
+
+def test_a_step_that_fails_changes_no_parameter():
+    Held = wrapper(compat)
+    params = [compat.nn.Parameter(Held(compat.ones(2))) for _ in range(2)]
+    plain = compat.nn.Parameter(compat.ones(2))
+    optimizer = compat.optim.SGD([plain, *params], 0.1)
+    for param in (plain, *params):
+        (param * 2).sum().backward()
+    Held.working = 2
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step()
+    assert [*plain.tolist(), *params[0].inner.tolist(), *params[1].inner.tolist()] == [1.0] * 6
+
+
+def test_fake_parameters_take_steps(torch):
+    for library in (compat, torch):
+        mode = importlib.import_module(f"{library.__name__}._subclasses.fake_tensor").FakeTensorMode
+        with mode():
+            layer = library.nn.Linear(3, 2)
+            optimizer = library.optim.Adam(layer.parameters())
+            layer(library.ones(1, 3)).sum().backward()
+            optimizer.step()
+            assert tuple(optimizer.state[layer.weight]["exp_avg"].shape) == (2, 3)
+
+
+def test_what_a_class_cannot_answer_is_refused():
+    param = compat.nn.Parameter(wrapper(compat)(compat.ones(2)))
+    with pytest.raises(RuntimeError, match="changes memory"):
+        compat.optim.LBFGS([param])
+    optimizer = compat.optim.Adam([param], capturable=True)
+    (param * 2).sum().backward()
+    with pytest.raises(RuntimeError, match="takes no Held"):
+        optimizer.step()
