@@ -1,6 +1,7 @@
 """Logs for tensorboard, read back by the package itself."""
 
 import importlib
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,24 @@ def test_a_log_is_read_back(tmp_path):
     assert read(tmp_path / "both_b").Scalars("both")[0].value == 2.5
 
 
+def test_pictures_in_a_grid_and_settings_of_a_run(tmp_path):
+    pytest.importorskip("tensorboard")
+    pictures = pytest.importorskip("PIL.Image")
+    shown = torch.arange(9 * 3 * 2 * 4).reshape(9, 3, 2, 4).to(torch.uint8)
+    with torch.utils.tensorboard.SummaryWriter(tmp_path) as writer:
+        writer.add_images("all", shown, 1)
+        writer.add_hparams({"rate": 0.1, "name": "a"}, {"loss": torch.tensor(0.5)}, run_name="run")
+    whole = np.asarray(
+        pictures.open(io.BytesIO(read(tmp_path).Images("all")[0].encoded_image_string))
+    )
+    assert whole.shape == (4, 32, 3)  # eight in a row, and one below
+    assert whole[:2, 4:8].tolist() == shown[1].permute(1, 2, 0).tolist()
+    assert whole[2:, :4].tolist() == shown[8].permute(1, 2, 0).tolist()
+    found = read(tmp_path / "run")
+    assert found.Scalars("loss")[0].value == 0.5
+    assert {"_hparams_/experiment", "_hparams_/session_start_info"} <= set(found.summary_metadata)
+
+
 def test_bad_input_is_refused(tmp_path):
     pytest.importorskip("tensorboard")
     with torch.utils.tensorboard.SummaryWriter(tmp_path) as writer:
@@ -49,6 +68,8 @@ def test_bad_input_is_refused(tmp_path):
             writer.add_histogram("weights", torch.ones(0))
         with pytest.raises(ValueError, match="CHW names no 2 dimensions"):
             writer.add_image("picture", torch.ones(3, 4))
+        with pytest.raises(ValueError, match="NCHW names no 3 dimensions"):
+            writer.add_images("pictures", torch.ones(3, 4, 5))
         with pytest.raises(ValueError, match="reshape"):
             writer.add_scalar("loss", torch.ones(2))
 

@@ -9,7 +9,7 @@ from adjoint.dtypes import bool_ as truth
 from adjoint.nn.functional import linear
 
 
-def _in_projection(
+def in_projection(
     q: Any,
     k: Any,
     v: Any,
@@ -24,19 +24,19 @@ def _in_projection(
     return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
 
 
-def _in_projection_packed(q: Any, k: Any, v: Any, w: Any, b: Any = None) -> list[Any]:
+def in_projection_packed(q: Any, k: Any, v: Any, w: Any, b: Any = None) -> list[Any]:
     """Queries, keys and values by layers whose weights lie in one tensor."""
     weights = w.chunk(3)
     biases = (None, None, None) if b is None else b.chunk(3)
     return [linear(*parts) for parts in zip((q, k, v), weights, biases, strict=True)]
 
 
-def _none_or_dtype(input: Any) -> Any:
+def none_or_dtype(input: Any) -> Any:
     """The type of a tensor that may be None."""
     return None if input is None else input.dtype
 
 
-def _canonical_mask(
+def canonical_mask(
     mask: Any,
     mask_name: str,
     other_type: Any,
@@ -60,7 +60,7 @@ def _canonical_mask(
     return added.masked_fill(mask, -math.inf)
 
 
-def _mha_shape_check(
+def mha_shape_check(
     query: Any, key: Any, value: Any, key_padding_mask: Any, attn_mask: Any, num_heads: int
 ) -> bool:
     """Whether there is a batch; refuses numbers of dimensions that don't belong together."""

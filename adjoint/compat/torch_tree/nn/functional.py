@@ -5,19 +5,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from adjoint.compat.torch_tree.nn.attention_parts import (
-    _canonical_mask as _canonical_mask,
-    _in_projection as _in_projection,
-    _in_projection_packed as _in_projection_packed,
-    _mha_shape_check as _mha_shape_check,
-    _none_or_dtype as _none_or_dtype,
-)
-from adjoint.compat.torch_tree.nn.modules.utils import (
-    _list_with_default as _list_with_default,
-    _pair as _pair,
-    _single as _single,
-    _triple as _triple,
-)
+from adjoint.compat.torch_tree.nn import attention_parts
+from adjoint.compat.torch_tree.nn.modules import utils
 from adjoint.compat.torch_tree.overrides import (
     handle_torch_function as handle_torch_function,
     has_torch_function as has_torch_function,
@@ -27,6 +16,14 @@ from adjoint.compat.torch_tree.overrides import (
 from adjoint.nn import functional
 from adjoint.nn.layers import activation as layers
 from adjoint.ops.elementwise import activation
+
+_single, _pair, _triple = utils.single, utils.pair, utils.triple
+_list_with_default = utils.list_with_default
+_canonical_mask = attention_parts.canonical_mask
+_in_projection = attention_parts.in_projection
+_in_projection_packed = attention_parts.in_projection_packed
+_mha_shape_check = attention_parts.mha_shape_check
+_none_or_dtype = attention_parts.none_or_dtype
 
 ASSIGNABLE = {name for name in dir(functional) if callable(getattr(functional, name))}
 

@@ -147,6 +147,52 @@ class SummaryWriter:
         )
         self._write(Summary.Value(tag=tag, image=image), global_step, walltime)
 
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
+        """Several pictures as one, up to eight in a row."""
+        pixels = _array(img_tensor)
+        if len(dataformats) != pixels.ndim or "C" not in dataformats:
+            raise ValueError(f"{dataformats} names no {pixels.ndim} dimensions of pictures")
+        pixels = pixels.transpose([dataformats.index(letter) for letter in "NHWC"])
+        count, height, width, channels = pixels.shape
+        columns = min(8, count)
+        rows = -(-count // columns)
+        grid = np.zeros((rows * height, columns * width, channels), pixels.dtype)
+        for i, picture in enumerate(pixels):
+            top, left = i // columns * height, i % columns * width
+            grid[top : top + height, left : left + width] = picture
+        self.add_image(tag, grid, global_step, walltime, "HWC")
+
+    def add_hparams(
+        self,
+        hparam_dict: Mapping[str, Any],
+        metric_dict: Mapping[str, Any],
+        hparam_domain_discrete: Any = None,
+        run_name: str | None = None,
+        global_step: int | None = None,
+    ) -> None:
+        """Settings of a run and what came of them, in a folder of their own."""
+        api = importlib.import_module("tensorboard.plugins.hparams.summary_v2")
+        folder = str(Path(self.log_dir) / (run_name or str(time.time())))
+        plain = {
+            name: value.item() if isinstance(value, Tensor) else value
+            for name, value in hparam_dict.items()
+        }
+        metrics = [api.Metric(name) for name in metric_dict]
+        settings = [api.HParam(name) for name in plain]
+        for summary in (api.hparams_config_pb(settings, metrics), api.hparams_pb(plain)):
+            for value in summary.value:
+                self._write(value, None, None, folder)
+        for name, number in metric_dict.items():
+            value = Summary.Value(tag=name, simple_value=float(_array(number).reshape(())))
+            self._write(value, global_step, None, folder)
+
     def add_figure(
         self,
         tag: str,

@@ -1,12 +1,9 @@
 """torch.nn.modules.conv: the bases of convolutions."""
 
-from adjoint.compat.torch_tree.nn.modules.utils import (
-    _pair as _pair,
-    _reverse_repeat_tuple as _reverse_repeat_tuple,
-    _single as _single,
-    _triple as _triple,
-)
+from adjoint.compat.torch_tree.nn.modules import utils
 from adjoint.nn.layers.convolution import Convolution, TransposedConvolution
 
 _ConvNd = Convolution
 _ConvTransposeNd = TransposedConvolution
+_single, _pair, _triple = utils.single, utils.pair, utils.triple
+_reverse_repeat_tuple = utils.reverse_repeat_tuple

@@ -8,7 +8,7 @@ from adjoint.nn.state_dict import (
 )
 
 
-def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
+def ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     """A function that repeats a single size n times, and makes a tuple of several."""
 
     def parse(x: Any) -> tuple[Any, ...]:
@@ -18,18 +18,19 @@ def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     return parse
 
 
-_single = _ntuple(1, "_single")
-_pair = _ntuple(2, "_pair")
-_triple = _ntuple(3, "_triple")
-_quadruple = _ntuple(4, "_quadruple")
+_ntuple = ntuple
+single = _single = ntuple(1, "_single")
+pair = _pair = ntuple(2, "_pair")
+triple = _triple = ntuple(3, "_triple")
+_quadruple = ntuple(4, "_quadruple")
 
 
-def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
+def reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
     """Each of the sizes n times, the last one first, as `pad` wants them."""
     return tuple(size for size in reversed(t) for _ in range(n))
 
 
-def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
+def list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
     """Sizes with those that are None replaced by the last of the defaults."""
     if isinstance(out_size, int):
         return out_size
@@ -39,3 +40,6 @@ def _list_with_default(out_size: Any, defaults: Sequence[int]) -> Any:
         )
     last = defaults[len(defaults) - len(out_size) :]
     return [usual if size is None else size for size, usual in zip(out_size, last, strict=True)]
+
+
+_reverse_repeat_tuple, _list_with_default = reverse_repeat_tuple, list_with_default
