@@ -58,6 +58,8 @@ WHY: dict[str, str] = {
     """,
     "SciPy computes it one by one": "ndtri",
     "what arranges its arguments and results is recorded beside it": "conv_tbc group_norm",
+    "NumPy calls its loop for each row, and takes longer for a quotient": "div_",
+    "NumPy goes through memory once for each step": "index_reduce_",
     "a call of few microseconds": """
         abs_ as_strided_ bitwise_not is_complex is_floating_point is_same_size numel view_dtype
     """,

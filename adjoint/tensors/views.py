@@ -559,8 +559,7 @@ def write_result(
         kind = target.array.dtype
         own = own and (not op.looped or kind is F32 or kind is F64)
         if short and own and usual and kind is not BOOLS:
-            operands = longer_rows(arrays[: op.required])
-            op.direct(*operands, out=operands[0])
+            op.direct(*arrays[: op.required], out=target.array)
             return
         out = dispatch.run_forward(op, backend.xp, arrays)
     except Exception as error:
@@ -569,32 +568,6 @@ def write_result(
         raise RuntimeError(f"{op.name}_(): an op with several results has no in-place form")
     out = backend.asarray(out)
     store(op.name + "_", target, out, backend)
-
-
-LONG_ROW: Final = 2048  # elements that are worth a call of a loop of NumPy's
-
-
-def longer_rows(arrays: list[Any]) -> list[Any]:
-    """An array and a short row for all of its rows, as fewer and longer ones; or as they are.
-
-    NumPy calls a loop for each row: 258 rows of 387 are divided in two thirds of the time so.
-    """
-    if len(arrays) != 2 or type(arrays[1]) is not NDARRAY or arrays[1].ndim != 1:
-        return arrays
-    array, row = arrays
-    width: int = row.size
-    if array.ndim != 2 or array.shape[1] != width or not array.flags.c_contiguous:
-        return arrays
-    count: int = array.shape[0]
-    times = 1
-    for factor in range(2, LONG_ROW // max(width, 1) + 1):
-        if count % factor == 0:
-            times = factor
-    if times == 1:
-        return arrays
-    longer = NDARRAY((times, width), row.dtype)
-    longer[...] = row
-    return [array.reshape(count // times, width * times), longer.reshape(-1)]
 
 
 def store(name: str, target: Tensor, out: Any, backend: Any) -> None:
