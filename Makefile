@@ -52,10 +52,11 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	PYTHONPATH=$(CURDIR) $(BIN)/python -m tools.stubs --check
 
-# pytest's output is shown and kept, its result noted: a pipe to tee would swallow a failure.
+# pytest's output is shown and kept, its result noted: a pipe to tee would swallow a failure. A
+# worker that has nothing left takes from the other: the slowest tests lie side by side.
 define pytest
 @rm -f $(VENV)/$(1).passed
-{ $(2) $(BIN)/pytest -n $(WORKERS) $(3) $(ARGS) && touch $(VENV)/$(1).passed; } 2>&1 \
+{ $(2) $(BIN)/pytest -n $(WORKERS) --dist worksteal $(3) $(ARGS) && touch $(VENV)/$(1).passed; } 2>&1 \
 	| tee $(VENV)/$(1).log
 @test -e $(VENV)/$(1).passed
 endef

@@ -66,8 +66,8 @@ def test_nearly_all_is_printed() -> None:
     without = {
         each.op.name for each in traced_ops() if isinstance(each, Traced) and printed(each) is None
     }
-    assert len(without) < 16, without
-    assert "digamma" in without
+    assert len(without) < 20, without
+    assert {"digamma", "chebyshev_polynomial_t"} <= without  # no such function, and a wider type
     assert not without & {"add", "mul", "tanh", "gelu", "pow", "remainder", "where"}
 
 

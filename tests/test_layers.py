@@ -66,6 +66,7 @@ LAYERS = [
         "compat.aten_images",
         "compat.aten_networks",
         "compat.aten_parts",
+        "compat.attention_parts",
         "compat.dispatch_keys",
         "compat.missing_names",
         "compat.no_compiler",

@@ -56,7 +56,7 @@ _AT_HOME = {
     "types": "FileLike _bool _device _dtype _int _size",
     "utils._contextlib": "_DecoratorContextManager",
     "utils._python_dispatch": "TorchDispatchMode",
-    "utils._pytree": "KeyPath SequenceKey TreeSpec",
+    "utils._pytree": "SequenceKey",
     "utils.data": "IterDataPipe MapDataPipe",
     "utils.weak": "WeakIdKeyDictionary WeakTensorKeyDictionary",
 }

@@ -127,8 +127,8 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "_tensor_str": ("adjoint",),
     "autograd": (f"{_TREE}.autograd.grad_mode",),
     "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
-    "distributed": (f"{_TREE}.distributed.distributed_c10d", f"{_TREE}.distributed.collectives"),
-    "distributed.distributed_c10d": (f"{_TREE}.distributed.collectives",),
+    "distributed": (f"{_TREE}.distributed.distributed_c10d", "adjoint.compat.collectives"),
+    "distributed.distributed_c10d": ("adjoint.compat.collectives",),
     "distributed.nn": (f"{_TREE}.distributed.nn.functional",),
     **dict.fromkeys(
         ("distributed.tensor", "distributed._tensor", "distributed._tensor.placement_types"),

@@ -154,9 +154,13 @@ def test_an_interrupt_waits_for_the_helpers():
     if threading.get_ident() != main:
         pytest.skip("signals are heard in the main thread")
 
+    begun = threading.Event()
+
     def interrupt():
         if threading.get_ident() == main:
+            begun.set()
             signal.raise_signal(signal.SIGINT)
+        begun.wait(10)  # helpers leave a part for the main thread
 
     watch = Watch(interrupt)
     with pytest.raises(KeyboardInterrupt):

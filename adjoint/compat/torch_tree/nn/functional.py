@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from adjoint.compat.torch_tree.nn import attention_parts
+from adjoint.compat import attention_parts
 from adjoint.compat.torch_tree.nn.modules import utils
 from adjoint.compat.torch_tree.overrides import (
     handle_torch_function as handle_torch_function,
