@@ -8,6 +8,7 @@ import copy
 import io
 import json
 import math
+import sys
 from collections import Counter, OrderedDict
 
 import pytest
@@ -277,6 +278,16 @@ def test_texts_that_are_no_structure(text):
     assert check_load(framed(json.dumps(header).encode(), DATA)) is None
 
 
+@pytest.fixture
+def usual_depth():
+    """Python's own limit of calls within calls, which libraries raise for a whole process."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("usual_depth")
 @pytest.mark.parametrize("depth", [100, 900, 5000])
 def test_a_deep_structure(depth):
     deep = '{"tuple":[' * depth + "1" + "]}" * depth
