@@ -20,6 +20,8 @@ _PLAIN = (float, int, bool, str, type(None))  # nothing that changes in place
 class Numbers:
     """The numbers of a step for parameters that have made as many, asked for at each call."""
 
+    only_asks = True
+
     def __init__(self, optimizer: Any, number: int, params: list[Any], skipping: Any) -> None:
         self.optimizer = optimizer
         self.number = number
@@ -101,6 +103,8 @@ class Numbers:
 
 class Rate:
     """The learning rate of a group, asked for at each call; all else of it must stay the same."""
+
+    only_asks = True
 
     def __init__(self, optimizer: Any, number: int, params: list[Any]) -> None:
         self.optimizer = optimizer

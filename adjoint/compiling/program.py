@@ -53,8 +53,8 @@ class Program:
         self.packing = outcome.packing
         self.guards: list[Any] = []
         self.spent = False  # it is good for one call
-        # Nothing but XLA runs, on memory that it knows: no event has to be undone.
-        self.simple = not self.events and not self.inputs.moving and self.xla.only is not None
+        # Nothing but XLA changes anything: if it fails there is nothing to be undone.
+        self.simple = self.xla.only is not None and all(event.only_asks for event in self.events)
 
     # ---- before ----
 
@@ -83,6 +83,8 @@ class Program:
         inputs = self.inputs.gather(arguments)
         self.copies.aim()  # after the inputs, for which tensors may have got other memory
         if self.simple:
+            for event in self.events:
+                self.inputs.give(event, event.act())
             return self.finish(arguments, self._results(inputs), None)
         visit = Visit(self, arguments)
         try:
@@ -129,9 +131,9 @@ class Program:
             self._join(made, arguments, run)
         answer = self.answer(made, arguments)
         calls = self.copies.calls.copy()
+        for event in self.events if visit is None else visit.begun:
+            calls += event.writes()
         if visit is not None:
-            for event in visit.begun:
-                calls += event.writes()
             calls.append((set_attribute, visit, "done", True))
         self._write(calls, arguments, outputs, made)
         if self.on_xla:

@@ -23,6 +23,8 @@ def overflowed(scaler: Any) -> dict[Any, Any]:
 class Remembered:
     """What the host knows of a scaler before a call changes it."""
 
+    only_asks = False
+
     def __init__(self, scaler: Any) -> None:
         self.scaler = scaler
         self.before: Any = None

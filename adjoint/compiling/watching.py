@@ -43,6 +43,8 @@ class Event:
     has succeeded.
     """
 
+    only_asks = False  # whether it changes nothing while the call is under way
+
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
         self.before: Any = None  # how things were, while the call is under way
