@@ -292,7 +292,7 @@ class Tensor(TensorCore):
         if self.layer is not None:
             plain.layer = self.layer.detached()
             plain.special = plain.layer is not None
-        elif self.special:
+        elif self.special and current().overrides:
             plain = upper.operators.as_subclass(plain, type(self))
         return plain
 
@@ -315,7 +315,10 @@ class Tensor(TensorCore):
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
         if self.layer is None and current().tracing is None:
-            return Tensor(self.current_array(), AS_IS)
+            apart = Tensor(self.current_array(), AS_IS)
+            if self.special and current().overrides:
+                return upper.operators.as_subclass(apart, type(self))  # type: ignore[no-any-return]
+            return apart
         apart = self.detach()
         apart.rare().counter = None
         return apart

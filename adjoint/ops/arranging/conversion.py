@@ -180,8 +180,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:
     if src is self and not self.requires_grad:  # nothing to do, also where memory is seen twice
         self.counter().bump()
         return self
-    if isinstance(src, Tensor) and src.device != self.device:
-        src = moved(src, self.device)
+    where = backend_of(self.array).device(self.array)  # a class is asked about the copy alone
+    if isinstance(src, Tensor) and backend_of(src.array).device(src.array) != where:
+        src = moved(src, where)
     return apply_inplace(copy, [self, src, non_blocking])
 
 
