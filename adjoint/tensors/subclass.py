@@ -43,6 +43,7 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     if data.layer is not None:
         made.layer, made.special = data.layer.detached(), True
     made.rare().counter = data.counter()
+    made.rare().origin = data.whole_array()
     if require_grad:
         Tensor.requires_grad_(made)
     if data.inference:

@@ -38,7 +38,7 @@ from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.composites import overridable
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
-from adjoint.tensors.concrete import concrete, lying, memory_of
+from adjoint.tensors.concrete import concrete, lying, memory_of, place_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
@@ -411,7 +411,7 @@ def data_ptr(self: Tensor) -> int:
 
 def storage_offset(self: Tensor) -> int:
     """How many elements lie in memory before the first one."""
-    return memory_of(self).start
+    return place_of(self)[0]
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
