@@ -60,10 +60,10 @@ def room_of(tensor: Tensor) -> int:
     """How many elements fit into the memory that a tensor and its views show."""
     whole = tensor.whole_array()
     array = tensor.current_array() if whole is None else whole
-    if not array.size:
-        return 0
-    strides = backend_of(array).xp.strides_of(array)
-    reach = 1 + sum((n - 1) * step for n, step in zip(array.shape, strides))
+    xp: Namespace = backend_of(array).xp
+    reach = array.size
+    if reach and not xp.is_contiguous(array):
+        reach = 1 + sum((n - 1) * step for n, step in zip(array.shape, xp.strides_of(array)))
     return int(reach * array.dtype.itemsize // tensor.array.dtype.itemsize)
 
 
