@@ -120,3 +120,13 @@ def test_a_storage_begins_where_its_tensor_does():
         x[1:].untyped_storage(), x[1:].storage_offset(), (2,), (1,)
     )
     assert y.tolist() == [3.0, 4.0]
+
+
+def test_an_instance_without_memory_begins_where_it_is_said_to():
+    class Wrapper(compat.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            raise NotImplementedError
+
+    made = compat.Tensor._make_wrapper_subclass(Wrapper, (2, 2), (1, 3), 5)
+    assert (made.stride(), made.storage_offset()) == ((1, 3), 5)
