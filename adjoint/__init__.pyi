@@ -1723,6 +1723,10 @@ def native_batch_norm(
     out: tuple[Tensor, Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """batch_norm, and in training the mean of each channel and 1 over its deviation."""
+def native_dropout(
+    input: Tensor, p: _float, train: _bool | None, *, out: tuple[Tensor, Tensor] | None = None
+) -> tuple[Tensor, Tensor]:
+    """What dropout makes of input, and where it has kept it."""
 def native_group_norm(
     input: Tensor,
     weight: Tensor | None,

@@ -63,6 +63,7 @@ LAYERS = [
         "compat.aten",
         "compat.aten_forms",
         "compat.aten_gradients",
+        "compat.aten_fourier",
         "compat.aten_images",
         "compat.aten_networks",
         "compat.aten_parts",

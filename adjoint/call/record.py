@@ -368,6 +368,12 @@ def shows(result: TensorCore, source: TensorCore) -> bool:
     return any(shows(shown, whole) for shown, whole in pairs)
 
 
+def beginning(source: Tensor) -> Any:
+    """The array whose first element the storage offsets of what shows a tensor count from."""
+    whole = source.whole_array()
+    return source.array if whole is None else whole
+
+
 def link_views(
     op: "Op",
     values: list[Any],
@@ -383,12 +389,14 @@ def link_views(
         if source.inference:  # no history leads to it, so none need be shared
             result.node, result.needs_grad = None, False
             result.mark_inference()
+            result.rare().origin = beginning(source)
             continue
         result.inference = False
         extras = result.rare()
         above = source.extras
         extras.counter = source.counter()
         if not op.inputs:  # memory is shared, history is not: the bytes as another data type
+            extras.origin = beginning(source)
             continue
         if result.node is not None:
             result.node.watch(result.output_number, extras.counter)

@@ -1,7 +1,8 @@
-"""Methods of Tensor that a class with a `__torch_function__` of its own is asked about.
+"""Methods and attributes of Tensor that a class with its own `__torch_function__` is asked about.
 
-Ops and functions ask where they begin (call.overriding). What is no op is a plain method, which
-must cost a Tensor nothing more: a class that answers calls gets methods that ask it first.
+Ops and functions ask where they begin (call.overriding). What is no op is a plain method or a
+property, which must cost a Tensor nothing more: a class that answers calls gets such members that
+ask it first, an attribute as `Tensor.shape.__get__`.
 """
 
 import functools
@@ -11,12 +12,27 @@ from adjoint.call.overriding import is_overriding, offered
 from adjoint.tensors.tensor import Tensor
 
 _NAMES = (
-    *("__array__", "__bool__", "__contains__", "__deepcopy__", "__float__", "__int__", "__len__"),
-    *("__reduce_ex__", "__reversed__", "_is_view", "data_ptr", "detach", "detach_", "dim"),
+    *("__array__", "__bool__", "__contains__", "__deepcopy__", "__float__", "__format__"),
+    *("__int__", "__len__", "__reduce_ex__", "__repr__", "__reversed__", "_is_view", "copy_"),
+    *("data_ptr", "detach", "detach_", "dim"),
     *("element_size", "get_device", "is_contiguous", "is_inference", "is_set_to", "item", "numpy"),
     *("register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "resize_"),
     *("retain_grad", "size", "storage_offset", "stride", "tolist", "type", "untyped_storage"),
 )
+
+ATTRIBUTES = (
+    *("H", "T", "_backward_hooks", "_base", "_post_accumulate_grad_hooks", "_version", "data"),
+    *("device", "dtype", "grad", "grad_dtype", "grad_fn", "imag", "is_cpu", "is_cuda", "is_ipu"),
+    *("is_leaf", "is_maia", "is_meta", "is_mkldnn", "is_mps", "is_mtia", "is_nested"),
+    *("is_quantized", "is_sparse", "is_sparse_csr", "is_vulkan", "is_xla", "is_xpu", "itemsize"),
+    *("layout", "mH", "mT", "nbytes", "ndim", "output_nr", "real", "requires_grad"),
+    *("retains_grad", "shape", "volatile"),
+)
+_SETTABLE = ("_backward_hooks", "data", "grad", "grad_dtype", "requires_grad")
+
+
+class AskingAttribute(property):
+    """An attribute about which the class of its tensor is asked first."""
 
 
 def _asking(own: Any) -> Any:
@@ -31,21 +47,39 @@ def _asking(own: Any) -> Any:
     return call
 
 
+def _asking_attribute(name: str) -> AskingAttribute:
+    """The same of a property: its `__get__` is what is asked about, or its `__set__`."""
+    own = getattr(Tensor, name)
+
+    def asks(function: Any) -> Any:
+        def call(self: Tensor, *value: Any) -> Any:
+            if is_overriding(self):
+                return offered(function, (self, *value), {})
+            return function(self, *value)
+
+        return call
+
+    if name not in _SETTABLE:
+        return AskingAttribute(asks(own.__get__), own.__set__, own.__delete__, own.__doc__)
+    return AskingAttribute(asks(own.__get__), asks(own.__set__), asks(own.__delete__), own.__doc__)
+
+
 @functools.cache
-def _methods() -> dict[str, Any]:
-    """These methods, once Tensor has all of its own."""
-    return {name: _asking(getattr(Tensor, name)) for name in _NAMES}
+def _members() -> dict[str, Any]:
+    """These members, once Tensor has all of its own."""
+    methods = {name: _asking(getattr(Tensor, name)) for name in _NAMES}
+    return methods | {name: _asking_attribute(name) for name in ATTRIBUTES}
 
 
 def give(cls: Any) -> None:
-    """Give a new class these methods, if it answers calls; never in place of its bases' own."""
+    """Give a new class these members, if it answers calls; never in place of its bases' own."""
     above = cls.__mro__[: cls.__mro__.index(Tensor)]
     if cls.__module__.startswith("adjoint."):  # whose own code must not meet itself
         return
     handlers = [vars(kind).get("__torch_function__") for kind in above]
     if not any(isinstance(each, (classmethod, staticmethod)) for each in handlers):
         return
-    for name, asking in _methods().items():
+    for name, asking in _members().items():
         given = [vars(kind)[name] for kind in above if name in vars(kind)]
         own = next((each for each in given if each is not asking), None)
         if own is not None and given[0] is asking:

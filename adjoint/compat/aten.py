@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.autograd.forward_ad import zeros_laid_out_as
 from adjoint.call.dispatch import conj, write_out
+from adjoint.compat.aten_fourier import FOURIER
 from adjoint.compat.aten_gradients import GRADIENTS
 from adjoint.compat.aten_images import IMAGES
 from adjoint.compat.aten_networks import NETWORKS
@@ -237,12 +238,15 @@ _FUNCTIONS = (
 # Those that no table of adjoint's has.
 PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)
-    for each in (*_FUNCTIONS, *PARTS, *GRADIENTS, *NETWORKS, *IMAGES)
+    for each in (*_FUNCTIONS, *PARTS, *GRADIENTS, *NETWORKS, *IMAGES, *FOURIER)
 }
 PRIVATE["_chunk_cat"] = with_extras("_chunk_cat", _chunk_cat, exact_out=TypeError, apart=False)
 # Those that torch itself has too.
 AT_THE_TOP = (
     "_chunk_cat",
+    "_fft_c2c",
+    "_fft_c2r",
+    "_fft_r2c",
     "_native_batch_norm_legit",
     "_safe_softmax",
     "_softmax_backward_data",

@@ -7,6 +7,7 @@ members that ask its `__torch_dispatch__` about such instances; None is for what
 import math
 from typing import Any, Final
 
+from adjoint.compat.asking_methods import AskingAttribute
 from adjoint.compat.torch_tree import ops
 from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.tensors.size import Size
@@ -112,5 +113,6 @@ def give(cls: Any, asked: frozenset[str]) -> None:
     above = cls.__mro__[: cls.__mro__.index(Tensor)]
     for what in asked:
         for name, member in _MEMBERS[what].items():
-            if not any(name in vars(kind) for kind in above):
+            own = [vars(kind)[name] for kind in above if name in vars(kind)]
+            if all(isinstance(each, AskingAttribute) for each in own):
                 setattr(cls, name, member)

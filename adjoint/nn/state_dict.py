@@ -21,7 +21,7 @@ from adjoint.autograd.hooks import RemovableHandle, name_of
 from adjoint.nn.conversion import get_swap_module_params_on_conversion, load_by_swap
 from adjoint.nn.module_hooks import add_hook
 from adjoint.nn.parameter import Parameter, is_lazy
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, wants_calls
 
 # The kinds of hook, in the words of lists and messages.
 KIND_STATE_PRE = "state_dict pre-hook"
@@ -272,7 +272,7 @@ class State:
         self, name: str, tensor: Any, key: str, value: Any, assign: bool
     ) -> str | None:
         """Load one parameter or buffer; what is wrong with it, if something is."""
-        if not isinstance(value, Tensor):
+        if not isinstance(value, Tensor) and not wants_calls(type(value)):
             return f'for "{key}" a Tensor is expected, the state dict has a {type(value).__name__}'
         lazy = is_lazy(tensor)
         if not lazy and tensor.ndim == 0 and value.shape == (1,):

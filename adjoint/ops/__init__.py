@@ -1,5 +1,6 @@
 """Imports the tables, then attaches every op to Tensor and its operators."""
 
+from types import FunctionType
 from typing import Any
 
 from adjoint.ops import shared_rules
@@ -198,6 +199,8 @@ def attach() -> None:
 def attach_all(home: Any) -> None:
     """Give Tensor the methods and properties that a module outside the tables declares."""
     for name, function in getattr(home, "METHODS", {}).items():
+        if isinstance(function, FunctionType) and name.startswith("__"):
+            function.__name__ = name  # those who are asked about calls know it by this
         setattr(Tensor, name, function)
     for name, function in getattr(home, "PROPERTIES", {}).items():
         setattr(Tensor, name, function if isinstance(function, property) else property(function))

@@ -19,7 +19,7 @@ def all_plain(params: list[Any]) -> bool:
     for each in params:
         param: TensorCore = each
         gradient = param.gradient
-        if gradient is not None and gradient.layer is not None:
+        if gradient is None or gradient.layer is not None or param.special:
             return False
     return True
 

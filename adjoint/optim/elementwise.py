@@ -35,7 +35,13 @@ from adjoint.optim.plans import (
     joins,
 )
 from adjoint.optim.programs import Fitted, Program, Spare, Tape, likeness, named
-from adjoint.optim.wrapped import answers_calls, refuse_recorded, refuse_wrapped, state_like
+from adjoint.optim.wrapped import (
+    answers_calls,
+    refuse_recorded,
+    refuse_wrapped,
+    state_like,
+    with_gradients,
+)
 from adjoint.optim.writes import Writes
 from adjoint.tensors.core import F32, F64, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -212,7 +218,7 @@ class ElementwiseOptimizer(Optimizer):
         tracing = current().tracing
         writes = Writes(self._spare)
         for number, group in enumerate(self.param_groups):
-            params = [param for param in group["params"] if param.gradient is not None]
+            params = with_gradients(group["params"])
             if not all_plain(params):
                 params = self._without_sparse(params, group, writes)
                 params = self._without_wrapped(params, group, writes)

@@ -16,6 +16,7 @@ from adjoint.optim.optimizer import (
 )
 from adjoint.optim.plans import check_writable
 from adjoint.optim.programs import Spare
+from adjoint.optim.wrapped import with_gradients
 from adjoint.optim.writes import Writes
 from adjoint.tensors.core import backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -59,9 +60,8 @@ class SparseAdam(Optimizer):
         loss = evaluated(closure)
         writes = Writes(Spare())
         for group in self.param_groups:
-            for param in group["params"]:
-                if param.gradient is not None:
-                    self._step_one(param, group, writes)
+            for param in with_gradients(group["params"]):
+                self._step_one(param, group, writes)
         writes.run()
         return loss
 

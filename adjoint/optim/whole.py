@@ -25,7 +25,7 @@ from adjoint.optim.optimizer import (
     scalar_dtype,
 )
 from adjoint.optim.programs import Spare
-from adjoint.optim.wrapped import refuse_wrapped
+from adjoint.optim.wrapped import refuse_wrapped, with_gradients
 from adjoint.optim.writes import Writes
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.tensor import Tensor
@@ -58,7 +58,7 @@ class WholeOptimizer(Optimizer):
         reached: dict[int, tuple[Any, Any, State]] = {}  # a parameter may be listed twice
         with no_grad():
             for number, group in enumerate(self.param_groups):
-                params = [param for param in group["params"] if param.gradient is not None]
+                params = with_gradients(group["params"])
                 refuse_wrapped(params)
                 rate = self._rate(number, params)
                 for param in params:

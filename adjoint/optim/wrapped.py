@@ -12,15 +12,23 @@ from adjoint.tensors.tensor import Tensor
 def answers_calls(tensor: Any) -> bool:
     """Whether the class of a tensor alone knows its values."""
     layer = tensor.layer
-    return layer is not None and layer.wraps and not layer.sparse and not has_values(tensor)
+    if layer is None:
+        return tensor.special and tensor.grad is not tensor.gradient
+    return layer.wraps and not layer.sparse and not has_values(tensor)
+
+
+def with_gradients(params: list[Any]) -> list[Any]:
+    """The parameters that have a gradient; a class that answers calls is asked for it."""
+    return [p for p in params if (p.grad if p.special else p.gradient) is not None]
 
 
 def refuse_wrapped(params: list[Any]) -> None:
     """A step works on the memory of gradients: some have none, and their class answers calls."""
     for i, param in enumerate(params):
-        if param.gradient.layer is not None and not has_values(param.gradient):
+        grad = param.gradient
+        if grad is not None and grad.layer is not None and not has_values(grad):
             raise RuntimeError(
-                f"the gradient of parameter {i} is a {type(param.gradient).__name__}, which has no "
+                f"the gradient of parameter {i} is a {type(grad).__name__}, which has no "
                 "memory of its own: put what it holds into .grad before the step"
             )
 

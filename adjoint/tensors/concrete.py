@@ -49,12 +49,22 @@ def _memory(array: Any) -> Memory:
 
 def start_in_base(tensor: Tensor) -> int:
     """How many elements into the memory of its base a view begins; 0 if it is none."""
-    extras = tensor.extras
-    if extras is None or (extras.base is None and extras.origin is None):
+    whole = tensor.whole_array()
+    if whole is None:
         return 0
-    base: Any = extras.base
-    origin = _memory(extras.origin) if base is None else memory_of(base)
-    return memory_of(tensor).start - origin.start
+    own, origin, size = memory_of(tensor), _memory(whole), tensor.array.dtype.itemsize
+    return int((own.start * size - origin.start * whole.dtype.itemsize) // size)
+
+
+def room_of(tensor: Tensor) -> int:
+    """How many elements fit into the memory that a tensor and its views show."""
+    whole = tensor.whole_array()
+    array = tensor.current_array() if whole is None else whole
+    xp: Namespace = backend_of(array).xp
+    reach = array.size
+    if reach and not xp.is_contiguous(array):
+        reach = 1 + sum((n - 1) * step for n, step in zip(array.shape, xp.strides_of(array)))
+    return int(reach * array.dtype.itemsize // tensor.array.dtype.itemsize)
 
 
 def place_of(tensor: Tensor) -> tuple[int, tuple[int, ...]]:

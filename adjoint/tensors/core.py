@@ -109,7 +109,7 @@ class Extras:
     """What few tensors have: views, versions, hooks, an accumulator. Made when first needed."""
 
     grad_dtype: Any = OWN_DTYPE  # the array library's, of a leaf's gradient; None: as it comes
-    origin: Any = None  # the array of the base of the view that was detached
+    origin: Any = None  # the array that showed all of the memory, if it is no view and shows a part
 
     def __init__(self) -> None:
         self.counter: VersionCounter | None = None

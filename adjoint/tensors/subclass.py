@@ -5,6 +5,7 @@ Tensor's own, which a subclass inherits, runs the op and makes the results insta
 subclass. A class that sets `__torch_function__ = unhandled`, or None, takes part as a plain tensor.
 """
 
+import functools
 from typing import Any, Final
 
 from adjoint.call.context import Changed
@@ -42,6 +43,7 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     if data.layer is not None:
         made.layer, made.special = data.layer.detached(), True
     made.rare().counter = data.counter()
+    made.rare().origin = data.whole_array()
     if require_grad:
         Tensor.requires_grad_(made)
     if data.inference:
@@ -93,7 +95,14 @@ def torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any 
     named = kwargs or {}
     with plain():
         result = func(*args, **named)
-    return _converted(result, cls)
+    return result if func in unconverted() else _converted(result, cls)
+
+
+@functools.cache
+def unconverted() -> frozenset[Any]:
+    """What answers tensors as they are: the gradient, and the base of a view."""
+    names = ("grad", "_grad", "_base")
+    return frozenset(getattr(Tensor, name).__get__ for name in names if hasattr(Tensor, name))
 
 
 class _Unhandled:

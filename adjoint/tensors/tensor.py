@@ -265,14 +265,20 @@ class Tensor(TensorCore):
         shown: Tensor = upper.sharing.overwrite(self, result, name)
         return shown
 
+    def whole_array(self) -> Any:
+        """The array whose first element storage offsets count from; None if it is its own."""
+        extras = self.extras
+        if extras is None or extras.base is None:
+            return None if extras is None else extras.origin
+        beyond = extras.base.extras
+        return extras.base.array if beyond is None or beyond.origin is None else beyond.origin
+
     def shared(self) -> "Tensor":
         """A tensor without history on the same memory, counting versions together."""
         other: Tensor = renewed(self)  # type: ignore[assignment]  # as `upper.tensor` makes them
         rare = other.rare()
         rare.counter = self.counter()
-        extras = self.extras
-        if extras is not None and (extras.base is not None or extras.origin is not None):
-            rare.origin = extras.origin if extras.base is None else extras.base.array
+        rare.origin = self.whole_array()
         other.inference = self.inference
         tracing = current().tracing
         if tracing is not None:
@@ -292,7 +298,7 @@ class Tensor(TensorCore):
         if self.layer is not None:
             plain.layer = self.layer.detached()
             plain.special = plain.layer is not None
-        elif self.special:
+        elif self.special and current().overrides:
             plain = upper.operators.as_subclass(plain, type(self))
         return plain
 
@@ -315,7 +321,14 @@ class Tensor(TensorCore):
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
         if self.layer is None and current().tracing is None:
-            return Tensor(self.current_array(), AS_IS)
+            apart = Tensor(self.current_array(), AS_IS)
+            if self.extras is not None:
+                origin = self.whole_array()
+                if origin is not None:
+                    apart.rare().origin = origin
+            if self.special and current().overrides:
+                return upper.operators.as_subclass(apart, type(self))  # type: ignore[no-any-return]
+            return apart
         apart = self.detach()
         apart.rare().counter = None
         return apart
@@ -334,6 +347,9 @@ class Tensor(TensorCore):
                 "data set to a tensor that requires gradients must be floating point"
             )
         self.replace_array(value.array)
+        origin = value.whole_array()
+        if origin is not None or self.extras is not None:
+            self.rare().origin = origin
 
     # ---- hooks ----
 

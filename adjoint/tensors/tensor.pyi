@@ -1571,6 +1571,8 @@ class Tensor(TensorCore):
         """tensor_split by rows: along dimension 0."""
     def where(self, condition: Tensor, /, other: Tensor | complex | None = None) -> Tensor:
         """input where condition holds, other elsewhere; alone, the indices where condition holds."""
+    def whole_array(self) -> Any:
+        """The array whose first element storage offsets count from; None if it is its own."""
     def xlogy(self, other: Tensor | complex) -> Tensor:
         """input * log(other), and 0 where input is 0."""
     def xlogy_(self, other: Tensor | complex) -> Self:

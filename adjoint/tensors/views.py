@@ -33,7 +33,7 @@ from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, derivatives, newest, open_levels
 from adjoint.call.overriding import by_mode, override
 from adjoint.call.promotion import common_backend, promoted, unwrapped
-from adjoint.call.record import extended, needs, pack_all, record, settle
+from adjoint.call.record import beginning, extended, needs, pack_all, record, settle
 from adjoint.dtypes import bool_, can_cast, from_numpy_dtype
 from adjoint.tensors.core import (
     CUSTOM_VIEW,
@@ -453,19 +453,23 @@ def restride(target: Any, size: Any, stride: Any, offset: Any) -> bool:
     extras = target.extras
     if target.special or type(target.array) is not NDARRAY:
         return False
-    if extras is not None and (extras.base is not None or extras.origin is not None):
+    if extras is not None and extras.base is not None:
         return False
     array = target.array
+    whole = array if extras is None or extras.origin is None else extras.origin
     owner = array
     while type(owner.base) is NDARRAY:
         owner = owner.base
-    if not array.flags.writeable or not owner.flags.c_contiguous:
+    if not array.flags.writeable or not owner.flags.c_contiguous or whole is not owner:
         return False
     width: int = array.itemsize
     start = 0 if offset is None else offset
     if type(start) is not int or start < 0 or len(size) != len(stride):
         return False
-    start = start * width + (0 if owner is array else address(array) - address(owner))
+    if offset is None and array is not owner:
+        start = address(array) - address(owner)
+    else:
+        start *= width
     reach = start + width
     steps: list[int] = []
     for count, step in zip(size, stride):
@@ -476,6 +480,7 @@ def restride(target: Any, size: Any, stride: Any, offset: Any) -> bool:
     if reach > owner.nbytes:
         return False
     before_change(target)
+    target.rare().origin = whole
     target.replace_array(NDARRAY(tuple(size), array.dtype, owner, start, tuple(steps)))
     target.counter().bump()
     return True
@@ -487,6 +492,7 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     before_change(target)
     rest = values[1:]
     source = alias_of(target, False)
+    whole = beginning(target)
     settings = current()
     if settings.modes:
         shown = shown_below(op, values, source, settings)
@@ -497,8 +503,10 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
         set_history(target, shown.node, shown.output_number)
     counter = target.counter()
     counter.bump()
-    extras = target.extras
-    if extras is not None and extras.base is not None:
+    extras = target.rare()
+    if extras.base is None:
+        extras.origin = whole
+    else:
         step = (op, tuple(rest), -1)
         extras.steps = extended(extras.steps, step, extras.base, target)
         if shown.node is not None:

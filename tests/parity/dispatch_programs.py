@@ -271,6 +271,16 @@ DERIVED: dict[str, Any] = {
     "layers": lambda torch, x, y: torch.nn.Sequential(
         torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1), torch.nn.Sigmoid()
     )(x).sum(),
+    "rfft": lambda torch, x, y: torch.fft.rfft(x).real.sum(),
+    "rfft of more points": lambda torch, x, y: torch.fft.rfft(x, n=6, norm="ortho").imag.sum(),
+    "rfft of fewer points": lambda torch, x, y: torch.fft.rfft(x, n=2, norm="forward").real.sum(),
+    "rfft2": lambda torch, x, y: torch.fft.rfft2(x).real.sum(),
+    "fft of real numbers": lambda torch, x, y: torch.fft.fft(x, dim=0).imag.sum(),
+    "fft and back": lambda torch, x, y: torch.fft.ifft(torch.fft.fft(x)).real.sum(),
+    "rfft and back": lambda torch, x, y: torch.fft.irfft(torch.fft.rfft(x), n=3).sum(),
+    "irfft of fewer points": lambda torch, x, y: torch.fft.irfft(torch.fft.rfft(x), n=2).sum(),
+    "both rffts and back": lambda torch, x, y: torch.fft.irfft2(torch.fft.rfft2(x)).sum(),
+    "fft2 and back": lambda torch, x, y: torch.fft.ifft2(torch.fft.fft(x)).real.sum(),
 }
 
 # Each gives a loss whose gradient by x is PyTorch's under a mode, whatever the steps are.
@@ -367,4 +377,12 @@ VALUED: dict[str, Any] = {
     "layer_norm of nothing": lambda torch, x: (
         torch.nn.functional.layer_norm(x[:0], (3,)).sum() + x.sum()
     ),
+    "rfft of both": lambda torch, x: (torch.fft.rfft2(x, s=(3, 5)).real ** 2).sum(),
+    "fft2 of real numbers": lambda torch, x: (torch.fft.fft2(x).imag ** 2).sum(),
+    "ifft of real numbers": lambda torch, x: (torch.fft.ifft(x, n=4, dim=0).real ** 2).sum(),
+    "hfft": lambda torch, x: (torch.fft.hfft(x + 1j * x, n=3) ** 2).sum(),
+    "ihfft": lambda torch, x: (torch.fft.ihfft(x).imag ** 2).sum(),
+    "stft": lambda torch, x: (
+        torch.stft(x.reshape(-1), 4, window=torch.ones(4), return_complex=True).real ** 2
+    ).sum(),
 }

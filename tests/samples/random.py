@@ -34,6 +34,15 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((x, 1.0, True))
 
 
+@samples("native_dropout")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.normal(size=(2, 3))
+    yield Sample((x, 0.0, True))
+    yield Sample((x, 0.5, False))
+    yield Sample((x, 1.0, None))
+    yield Sample((x, 0.5, True), compare_values=False)
+
+
 @samples("dropout_mask")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
     def masked(x: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:

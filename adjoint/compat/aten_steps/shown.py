@@ -13,6 +13,7 @@ from adjoint.compat import pytorch_names
 from adjoint.compat.aten_forms import better, bound, by_names
 from adjoint.compat.aten_steps import (
     calculation,
+    fourier,
     gradients,
     gradients_of_functions,
     gradients_of_networks,
@@ -37,6 +38,7 @@ _STEPS: Final = {
     **places.STEPS,
     **products.STEPS,
     **networks.STEPS,
+    **fourier.STEPS,
 }
 _ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
 _GRADIENTS: Final = {
@@ -45,6 +47,7 @@ _GRADIENTS: Final = {
     **gradients_of_places.STEPS,
     **gradients_of_products.STEPS,
     **gradients_of_networks.STEPS,
+    **fourier.GRADIENTS,
 }
 # What PyTorch computes in one operation, and adjoint in one of its own.
 _WHOLE: Final = {
@@ -105,6 +108,7 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
     """
     if node.op.name not in _GRADIENTS:
         return False
+    of_complex = node.op.name in fourier.GRADIENTS
     results = node.result if isinstance(node.result, list) else [node.result]
     kept = [node.kept(place) for place in range(len(node.op.parameters))]
     for value in (*grads, *results, *kept):
@@ -112,7 +116,8 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
             return False
         if isinstance(value, TensorCore):
             inside = value.layer is not None and value.layer.level.number > 0
-            if inside or value.array.dtype.kind == "c" or half_type(value.array) is not None:
+            is_complex = value.array.dtype.kind == "c" and not of_complex
+            if inside or is_complex or half_type(value.array) is not None:
                 return False
     return True
 

@@ -36,6 +36,7 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
 
 _LAYOUTS = (contiguous_format, channels_last, channels_last_3d)
+UNKNOWN_KINDS = ("ipu", "maia", "mkldnn", "mps", "mtia", "nested", "vulkan", "xpu")
 
 
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
@@ -78,7 +79,7 @@ def storage(self: Tensor) -> TypedStorage:
 
 
 def never(self: Tensor) -> bool:
-    """No: there is no pinned or shared memory."""
+    """No: there is no pinned or shared memory, nor are there other devices and layouts."""
     return False
 
 
@@ -254,10 +255,7 @@ TENSOR: dict[str, Any] = {
     "_post_accumulate_grad_hooks": _kept("_post_accumulate_grad_hooks", _post_accumulate_hooks),
     "_grad": property(lambda tensor: tensor.grad, _set_grad),
     "_grad_fn": _kept("_grad_fn", lambda tensor: tensor.grad_fn),
-    "is_mkldnn": False,
-    "is_mps": False,
-    "is_nested": False,
-    "is_xpu": False,
+    **{f"is_{kind}": property(never) for kind in UNKNOWN_KINDS},
     "__long__": Tensor.__int__,
     "__nonzero__": Tensor.__bool__,
 }

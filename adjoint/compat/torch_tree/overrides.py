@@ -14,6 +14,7 @@ from typing import Any
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import Changed, Scope, Settings, current, replaced
 from adjoint.call.overriding import OperatorCall, by_mode, refusal, taking_part
+from adjoint.compat.asking_methods import ATTRIBUTES
 from adjoint.compat.torch_tree.ops import Overload, Packet
 from adjoint.ops import PUBLIC
 from adjoint.ops.declaration import METHOD
@@ -210,6 +211,8 @@ def resolve_name(f: Any) -> str | None:
     if isinstance(f, (Overload, Packet)):
         return f"torch.ops.{f}"
     name = getattr(f, "__name__", None)
+    if name in ("__get__", "__set__"):
+        return _attribute_names().get(f)
     module = getattr(f, "__module__", None) or ""
     if not isinstance(name, str) or not _is_own(module):
         return None
@@ -224,6 +227,16 @@ def resolve_name(f: Any) -> str | None:
     if module.startswith(tree):
         return f"torch.{module.removeprefix(tree)}.{name}"
     return None
+
+
+@functools.cache
+def _attribute_names() -> dict[Any, str]:
+    """Where the functions that read and set the attributes of a tensor are found."""
+    return {
+        getattr(getattr(Tensor, name), part): f"torch.Tensor.{name}.{part}"
+        for name in ATTRIBUTES
+        for part in ("__get__", "__set__")
+    }
 
 
 def _is_own(module: str) -> bool:
@@ -242,6 +255,7 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
         )
         shown = [getattr(owner, name, function) for name, function in functions.items()]
         found[owner] = [f for f in dict.fromkeys(shown) if f not in ignored]
+    found[Tensor] += [getattr(Tensor, name).__get__ for name in ATTRIBUTES]
     own = importlib.import_module(f"{_ROOT}.nn.functional")
     found[own] += [
         getattr(own, name)
@@ -298,6 +312,11 @@ def get_ignored_functions() -> set[Any]:
         *[getattr(torch, name) for name in names.split()],
         *[getattr(Tensor, name) for name in methods.split()],
     }
+
+
+def get_default_nowrap_functions() -> set[Any]:
+    """Functions whose results Tensor's own `__torch_function__` leaves as they are."""
+    return set(subclass.unconverted())
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from adjoint.compat.tensor_types import DTYPE_NAMES
 from adjoint.creation.factories import tensor as new_tensor, zeros
 from adjoint.dtypes import dtype, get_default_dtype, uint8
 from adjoint.ops.arranging.conversion import data_ptr
-from adjoint.tensors.concrete import memory_of
+from adjoint.tensors.concrete import memory_of, room_of
 from adjoint.tensors.core import backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -20,11 +20,9 @@ def _memory(tensor: Tensor) -> Tensor:
     if tensor.device.type == "meta":
         xp: Any = backend_of(array).xp
         return Tensor(xp.strided(array, (memory_of(tensor).room,), (1,), 0), AS_IS)
-    base: Any = getattr(array, "base", None)
-    while type(base) is type(array):
-        array, base = base, base.base
-    whole: Any = Tensor(array, AS_IS)
-    flat: Tensor = whole.as_strided((whole.numel(),), (1,), 0)
+    origin = tensor.whole_array()
+    whole: Any = Tensor(array if origin is None else origin, AS_IS)
+    flat: Tensor = whole.as_strided((room_of(whole),), (1,), 0)
     return flat if flat.dtype is tensor.dtype else _reread(flat, tensor.dtype)
 
 

@@ -38,7 +38,8 @@ from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.composites import overridable
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
-from adjoint.tensors.concrete import concrete, lying, memory_of
+from adjoint.tensors.concrete import concrete, lying, memory_of, place_of
+from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
@@ -180,8 +181,10 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:
     if src is self and not self.requires_grad:  # nothing to do, also where memory is seen twice
         self.counter().bump()
         return self
-    if isinstance(src, Tensor) and src.device != self.device:
-        src = moved(src, self.device)
+    if isinstance(src, Tensor) and not type(src.array) is type(self.array) is NDARRAY:
+        where = backend_of(self.array).device(self.array)  # a class is asked about the copy alone
+        if backend_of(src.array).device(src.array) != where:
+            src = moved(src, where)
     return apply_inplace(copy, [self, src, non_blocking])
 
 
@@ -410,7 +413,7 @@ def data_ptr(self: Tensor) -> int:
 
 def storage_offset(self: Tensor) -> int:
     """How many elements lie in memory before the first one."""
-    return memory_of(self).start
+    return place_of(self)[0]
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:

@@ -8,7 +8,7 @@ from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import reshape, select, unsqueeze
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, linear
-from adjoint.tensors.concrete import place_of
+from adjoint.tensors.concrete import place_of, room_of
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace, restride
 
@@ -234,6 +234,12 @@ def _pattern(
     own, strides = place_of(input)
     source = (tuple(input.shape), strides, own)
     offset = own if storage_offset is None else int(storage_offset)
+    reach = 0 if input.layer is not None else _extent(size, stride)
+    if reach and not 0 <= offset <= room_of(input) - reach:
+        raise RuntimeError(
+            f"{name}(): sizes {list(size)}, strides {list(stride)} and storage offset {offset} "
+            f"reach beyond the memory of the tensor, {room_of(input)} elements"
+        )
     return [input, tuple(size), tuple(stride), offset, source]
 
 

@@ -14,9 +14,10 @@ from adjoint.call.dispatch import write_out
 from adjoint.call.rule import FRONT, LEAD
 from adjoint.dtypes import BOOL, FLOAT, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.arranging.conversion import zeros_of
+from adjoint.ops.arranging.conversion import clone, zeros_of
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.elementwise.comparison import eq, ne
 from adjoint.ops.op import composite, general
 from adjoint.ops.shared_rules import refused_derivative
 from adjoint.random import chosen
@@ -513,6 +514,17 @@ def dropout_(input: Tensor, p: float = 0.5, train: bool = True) -> Value:
     if _keeps_all(input, p, train):
         return input
     return apply_inplace(mul, [input, _mask(input, p)])
+
+
+@composite(method=False)
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Value, Value]:
+    """What dropout makes of input, and where it has kept it."""
+    if train is False:
+        return clone(input), eq(zeros_of(input), 0)
+    if category_of(input.dtype) < FLOAT:
+        raise RuntimeError("native_dropout: expected a float tensor, since the others are scaled")
+    factor = _mask(input, p)
+    return mul(input, factor), ne(factor, 0)
 
 
 METHODS: dict[str, Any] = {

@@ -461,6 +461,7 @@ def make_wrapper_subclass(
             looks = whole.as_strided(size, strides, storage_offset or 0)  # type: ignore[attr-defined]
     asked = asked_for(dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
     made = dispatched(subclass.instance(cls, looks.array), False, asked)
+    made.rare().origin = looks.whole_array()
     if _extra_dispatch_keys is not None:
         setattr(made, EXTRA_KEYS, _extra_dispatch_keys)
     return Tensor.requires_grad_(made) if requires_grad else made
