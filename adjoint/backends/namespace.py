@@ -420,6 +420,10 @@ class Namespace(ABC):
         """How often each whole number below `count` occurs; there are no others."""
         return self.bincount(numbers, minlength=count)
 
+    def how_many(self, mask: Array, axes: Any) -> Array:
+        """How many of some truth values are true, along some axes or all."""
+        return mask.sum(axis=axes, dtype="int64")
+
     def sparse_product(
         self, rows: Array, columns: Array, elements: Array, matrix: Array, count: int
     ) -> Array:

@@ -171,6 +171,14 @@ pool = _compiled_pool()
 allow(helpers.allowed)
 
 
+# ---- copies ----
+
+
+def copied_into(out: Any, array: Any) -> bool:
+    """Write an array into another of its type by threads; False, and nothing is done, by one."""
+    return helpers.allowed > 1 and pool is not None and bool(pool.copy(array, out))
+
+
 # ---- parts of work that is written in Python ----
 
 
