@@ -26,7 +26,15 @@ from adjoint.backends.row_kernels import RowKernels, shared_ones
 from adjoint.backends.searching import SearchKernels
 from adjoint.backends.shared_rows import SharedRows
 from adjoint.backends.special_kernels import SpecialKernels
-from adjoint.backends.threads import LEAST, row_parts, share, shared
+from adjoint.backends.threads import (
+    LEAST,
+    NUMBERS,
+    applied,
+    row_parts,
+    share,
+    share_at_once,
+    shared,
+)
 from adjoint.backends.turning import in_its_order, in_order
 from adjoint.device import CPU, device
 
@@ -213,6 +221,22 @@ _WITH_POLES = (
 _WITH_STATES = ("isclose",)
 
 
+def _divider() -> Any:
+    """NumPy's division without warnings; into an array, by rows where a divisor is repeated."""
+    plain = quietly(np.divide)
+
+    def divide(array: Any, other: Any, out: Any = None, **options: Any) -> Any:
+        if out is None or options:
+            return plain(array, other, out=out, **options)
+        repeated = type(other) is np.ndarray and 0 < other.ndim < out.ndim
+        if repeated and applied(np.divide, array, other, out):
+            return out
+        return plain(array, other, out=out)
+
+    divide.__wrapped__ = np.divide  # type: ignore[attr-defined]  # see quietly
+    return divide
+
+
 @functools.cache
 def _linalg() -> Any:
     """Made when it is first used: NumPy imports its linear algebra then."""
@@ -240,6 +264,7 @@ class NumpyNamespace(
         self.__dict__.update({k: v for k, v in vars(library).items() if k not in own})
         for name in (*_WITH_POLES, *_WITH_STATES):
             setattr(self, name, quietly(getattr(library, name)))
+        self.divide = self.true_divide = _divider()
 
     @property
     def linalg(self) -> Any:
@@ -667,7 +692,8 @@ class NumpyBackend(Backend):
 
 
 _ELEMENTWISE = {f for f in vars(np).values() if isinstance(f, np.ufunc) and not f.signature}
-share(_ELEMENTWISE - {np.power})
+share(_ELEMENTWISE - {np.power, np.divide})
+share_at_once(np.divide, NUMBERS)
 share([np.power], "efdFD")  # of integers it may raise an error, in the thread that computes
 share([np.matmul, np.vecdot], "fd", most=1 << 12)  # larger products BLAS shares by itself
 

@@ -79,6 +79,29 @@ def test_a_call_over_rows_has_the_bits_of_numpy():
         threads.pool.apply(np.divide, rows, out)
 
 
+@compiled_only
+@pytest.mark.parametrize("kind", "fd")
+def test_division_by_a_row(kind, monkeypatch):
+    asked, apply = [], threads.pool.apply
+
+    class Pool:
+        """The threads, and what they are asked for."""
+
+        def apply(self, *arrays):
+            asked.append(arrays[0])
+            return apply(*arrays)
+
+    rows = np.random.default_rng(0).integers(-3, 4, (258, 387)).astype(kind)
+    with np.errstate(all="ignore"):
+        wanted = rows / rows[0]
+    monkeypatch.setattr(threads, "pool", Pool())
+    tensor = adjoint.tensor(rows)
+    tensor.div_(adjoint.tensor(rows[0]))
+    monkeypatch.undo()
+    assert asked == [np.divide]
+    assert tensor.numpy().tobytes() == wanted.tobytes()
+
+
 @pytest.mark.parametrize("pair", ["fd", "df", "fl", "dl"])
 def test_casts_are_those_of_numpy(pair):
     special = [np.nan, np.inf, -np.inf, 2.0**63, -(2.0**70), 1e300, -0.0, 0.5, -1.5, 2.0**53 + 2]
