@@ -41,20 +41,23 @@ ABSENT = "PyTorch has none"
 WHY: dict[str, str] = {
     "weights of corners are computed step by step": "grid_sample grid_sampler_2d",
     "OpenBLAS's LAPACK beside MKL's": """
-        cholesky_inverse linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve
+        cholesky_inverse geqrf linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex
+        linalg_ldl_solve
     """,
     "the matrix is factored again for the gradient": """
         linalg_solve_ex linalg_tensorsolve
     """,
     "NumPy sums, counts and finds with one thread": """
-        argwhere channel_shuffle histogramdd meshgrid nonzero nonzero_positions
+        argwhere bitwise_left_shift hash_tensor histogramdd meshgrid nonzero nonzero_positions prod
+    """,
+    "memory is what it waits for, beside what finds the way": """
+        channel_shuffle rot90 view_as_complex_copy
     """,
     "what is repeated, or lies in no order, one thread computes": """
         adaptive_avg_pool2d affine_grid avg_pool2d fractional_max_pool2d fractional_max_pool3d glu
     """,
     "SciPy computes it one by one": "ndtri",
     "what arranges its arguments and results is recorded beside it": "conv_tbc group_norm",
-    "NumPy calls its loop for each row, and takes longer for a quotient": "div_",
     "NumPy goes through memory once for each step": "index_reduce_",
     "a call of few microseconds": """
         abs_ as_strided_ bitwise_not is_complex is_floating_point is_same_size numel view_dtype

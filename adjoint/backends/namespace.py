@@ -37,7 +37,7 @@ REDUCTIONS: Final = """
 """
 SHAPES: Final = """
     broadcast_arrays broadcast_shapes broadcast_to concatenate diagonal expand_dims flip moveaxis
-    pad repeat reshape roll rot90 squeeze stack swapaxes tile transpose
+    pad repeat reshape roll squeeze stack swapaxes tile transpose
 """
 SEARCHES: Final = """
     argpartition argsort isin nonzero searchsorted take take_along_axis unique
