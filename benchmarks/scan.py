@@ -41,24 +41,23 @@ ABSENT = "PyTorch has none"
 WHY: dict[str, str] = {
     "weights of corners are computed step by step": "grid_sample grid_sampler_2d",
     "OpenBLAS's LAPACK beside MKL's": """
-        cholesky_inverse geqrf linalg_eigvals linalg_eigvalsh linalg_ldl_factor linalg_ldl_factor_ex
-        linalg_ldl_solve linalg_lu_factor_ex linalg_solve_ex linalg_tensorsolve lu
+        cholesky_inverse geqrf linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex
+        linalg_ldl_solve
     """,
-    "SciPy's transforms beside MKL's, which threads share": """
-        fft_fft fft_fft2 fft_fftn fft_hfft fft_hfft2 fft_hfftn fft_ifft fft_ifft2 fft_ifftn
-        fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2 fft_rfftn
-        stft
+    "the matrix is factored again for the gradient": """
+        linalg_solve_ex linalg_tensorsolve
     """,
-    "NumPy copies, counts and casts with one thread": """
-        argwhere as_index bincount channel_shuffle count_nonzero detach_copy diagonal_scatter
-        hash_tensor histogramdd meshgrid nonzero nonzero_positions rot90 view_as_complex_copy
+    "NumPy sums, counts and finds with one thread": """
+        argwhere bitwise_left_shift hash_tensor histogramdd meshgrid nonzero nonzero_positions prod
+    """,
+    "memory is what it waits for, beside what finds the way": """
+        channel_shuffle rot90 view_as_complex_copy
     """,
     "what is repeated, or lies in no order, one thread computes": """
         adaptive_avg_pool2d affine_grid avg_pool2d fractional_max_pool2d fractional_max_pool3d glu
     """,
     "SciPy computes it one by one": "ndtri",
     "what arranges its arguments and results is recorded beside it": "conv_tbc group_norm",
-    "NumPy calls its loop for each row, and takes longer for a quotient": "div_",
     "NumPy goes through memory once for each step": "index_reduce_",
     "a call of few microseconds": """
         abs_ as_strided_ bitwise_not is_complex is_floating_point is_same_size numel view_dtype

@@ -313,12 +313,6 @@ def flip(array: Any, axis: Any = None) -> MetaArray:
     return own[tuple([back if i in turned else slice(None) for i in range(own.ndim)])]
 
 
-def rot90(array: Any, k: int = 1, axes: Any = (0, 1)) -> MetaArray:
-    for _ in range(k % 4):
-        array = swapaxes(flip(array, axes[1]), *axes)
-    return described(array)[...]
-
-
 def diagonal(array: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MetaArray:
     own = moveaxis(array, (axis1, axis2), (-2, -1))
     rows, columns = own.shape[-2:]

@@ -25,7 +25,6 @@ from adjoint.backends.meta_array import (
     flip,
     moveaxis,
     reshape,
-    rot90,
     shape_of,
     squeeze,
     swapaxes,
@@ -388,7 +387,7 @@ _LIKE = dict.fromkeys(("empty_like", "ones_like", "zeros_like"), new_like)
 _CREATION = _named(arange, array, asarray, ascontiguousarray, eye, full, full_like, linspace)
 _TRIANGLES = dict.fromkeys(("tril", "triu"), triangle)
 _VIEWS = _named(
-    broadcast_arrays, broadcast_to, diagonal, expand_dims, flip, moveaxis, reshape, rot90, squeeze,
+    broadcast_arrays, broadcast_to, diagonal, expand_dims, flip, moveaxis, reshape, squeeze,
     swapaxes, transpose,
 )  # fmt: skip
 _COPIES = _named(concatenate, meshgrid, pad, repeat, roll, stack, tile)

@@ -37,7 +37,7 @@ REDUCTIONS: Final = """
 """
 SHAPES: Final = """
     broadcast_arrays broadcast_shapes broadcast_to concatenate diagonal expand_dims flip moveaxis
-    pad repeat reshape roll rot90 squeeze stack swapaxes tile transpose
+    pad repeat reshape roll squeeze stack swapaxes tile transpose
 """
 SEARCHES: Final = """
     argpartition argsort isin nonzero searchsorted take take_along_axis unique
@@ -419,6 +419,10 @@ class Namespace(ABC):
     def counted(self, numbers: Array, count: int) -> Array:
         """How often each whole number below `count` occurs; there are no others."""
         return self.bincount(numbers, minlength=count)
+
+    def how_many(self, mask: Array, axes: Any) -> Array:
+        """How many of some truth values are true, along some axes or all."""
+        return mask.sum(axis=axes, dtype="int64")
 
     def sparse_product(
         self, rows: Array, columns: Array, elements: Array, matrix: Array, count: int

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.backends import standardizing
 from adjoint.backends.error_state import quiet
-from adjoint.backends.linear_algebra import by_columns, lapack_function
+from adjoint.backends.linear_algebra import PANEL, by_columns, for_matrices, lapack_function
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.shared_rows import by_rows
@@ -20,7 +20,6 @@ BLOCK = 1 << 16  # elements of differences at a time
 _NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
 _MOSTLY = 0.05  # of all pairs are so near that to subtract all takes less time
 _SIDE = 64  # rows whose differences from all that follow are taken together
-_PANEL = 64  # columns that LAPACK takes together
 _FEW = 4  # eigenvalues, for whose gradients as many equations take less than all eigenvalues
 _LARGE = 64  # rows from which that is so
 _MANY = 1 << 14  # elements of which one of some rank is found by a sample
@@ -155,8 +154,11 @@ class RowKernels(Namespace):
             return None
         turned = by_columns(array)
         pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
-        for place in np.ndindex(array.shape[:-2]):
+
+        def compute(place: Any) -> None:
             pivots[place] = factor(turned[place].T, overwrite_a=1)[1]
+
+        for_matrices(compute, np.ndindex(array.shape[:-2]), turned)
         return by_columns(turned), np.add(pivots, 1, out=pivots)
 
     def exchanged(self, pivots: Any, rows: int) -> Any:
@@ -175,8 +177,8 @@ class RowKernels(Namespace):
             return None
         turned, pivots = by_columns(array), np.empty(array.shape[:-1], np.int32)
         info = np.empty(array.shape[:-2], np.int32)
-        room = _PANEL * array.shape[-1]
-        for place in np.ndindex(info.shape):
+        room = PANEL * array.shape[-1]
+        for place in np.ndindex(info.shape):  # SciPy keeps the interpreter's lock meanwhile
             matrix = turned[place].T
             _, pivots[place], info[place] = factor(matrix, lower=1, lwork=room, overwrite_a=1)
         return self.tril(by_columns(turned)), pivots, info

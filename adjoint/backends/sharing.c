@@ -260,16 +260,12 @@ static npy_intp core_size(const Loop *loop, const npy_intp *dimensions) {
     return most;
 }
 
-static void run(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
-    const Loop *loop = data;
-    const npy_intp count = dimensions[0], each = core_size(loop, dimensions);
-    const int large = count > 1 && each <= loop->most && count * each >= LEAST;
-    if (!large || !are_apart(loop, args, count, steps) || !take_threads()) {
-        loop->function(args, dimensions, steps, loop->data);
-        return;
-    }
+/* Shares a call; who calls this has taken the threads. */
+static void share_rows(const Loop *loop, char **args, const npy_intp *dimensions,
+                       const npy_intp *steps, npy_intp each) {
+    const npy_intp count = dimensions[0];
     npy_intp length = (count + 2 * allowed - 1) / (2 * allowed);
-    if (!loop->cores) length = (length + STEP - 1) / STEP * STEP;
+    if (!loop->cores && each == 1) length = (length + STEP - 1) / STEP * STEP;
     if (length * each < SHORTEST) length = (SHORTEST + each - 1) / each;
     work.loop = loop;
     work.args = args;
@@ -278,6 +274,17 @@ static void run(char **args, const npy_intp *dimensions, const npy_intp *steps, 
     work.count = count;
     work.length = length;
     share_parts();
+}
+
+static void run(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    const Loop *loop = data;
+    const npy_intp count = dimensions[0], each = core_size(loop, dimensions);
+    const int large = count > 1 && each <= loop->most && count * each >= LEAST;
+    if (!large || !are_apart(loop, args, count, steps) || !take_threads()) {
+        loop->function(args, dimensions, steps, loop->data);
+        return;
+    }
+    share_rows(loop, args, dimensions, steps, each);
 }
 
 /* ---- ufuncs that are shared ---- */
@@ -341,6 +348,211 @@ static PyObject *share(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* ---- calls without NumPy's iterator, which knows of rows only ---- */
+
+#define DIMENSIONS 32
+
+typedef struct {
+    const Loop *loop;
+    int middle; /* dimensions between the one that is shared and the one that a loop goes along */
+    npy_intp sizes[DIMENSIONS], steps[DIMENSIONS][OPERANDS];
+    npy_intp length, along[OPERANDS]; /* of the last one */
+} Walk;
+
+/* Some elements of the shared dimension: a loop for each row of what belongs to one. */
+static void walk(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    const Walk *given = data;
+    const Loop *loop = given->loop;
+    for (npy_intp i = 0; i < dimensions[0]; i++) {
+        npy_intp places[DIMENSIONS] = {0};
+        char *row[OPERANDS];
+        for (int k = 0; k < loop->all; k++) row[k] = args[k] + i * steps[k];
+        for (int d = 0; d >= 0;) {
+            loop->function(row, &given->length, given->along, loop->data);
+            for (d = given->middle - 1; d >= 0; d--) { /* to the next row, the last place first */
+                const int ends = ++places[d] == given->sizes[d];
+                if (ends) places[d] = 0;
+                for (int k = 0; k < loop->all; k++) {
+                    row[k] += given->steps[d][k] * (ends ? 1 - given->sizes[d] : 1);
+                }
+                if (!ends) break;
+            }
+        }
+    }
+}
+
+/* Finds the loop of a ufunc for the types of arrays; whether it is one that is shared. */
+static int find_loop(const PyUFuncObject *ufunc, PyArrayObject **arrays, Loop *found) {
+    const Shared *shared = all_shared;
+    while (shared != NULL && shared->ufunc != ufunc) shared = shared->next;
+    for (int i = 0; shared != NULL && i < ufunc->ntypes; i++) {
+        int same = 1;
+        for (int k = 0; k < ufunc->nargs; k++) {
+            same &= ufunc->types[i * ufunc->nargs + k] == PyArray_TYPE(arrays[k]);
+        }
+        if (!same) continue;
+        if (shared->functions[1][i] != run) return 0;
+        *found = *(const Loop *)shared->data[1][i];
+        return 1;
+    }
+    return 0;
+}
+
+static Range extent(PyArrayObject *array) {
+    npy_uintp first = (npy_uintp)PyArray_BYTES(array), last = first;
+    for (int d = 0; d < PyArray_NDIM(array); d++) {
+        const npy_intp step = PyArray_STRIDE(array, d) * (PyArray_DIM(array, d) - 1);
+        if (step < 0) first += (npy_uintp)step;
+        else last += (npy_uintp)step;
+    }
+    const Range range = {first, last + (npy_uintp)PyArray_ITEMSIZE(array) - 1};
+    return range;
+}
+
+static int lie_alike(PyArrayObject *a, PyArrayObject *b) {
+    if (PyArray_BYTES(a) != PyArray_BYTES(b) || PyArray_NDIM(a) != PyArray_NDIM(b)) return 0;
+    for (int d = 0; d < PyArray_NDIM(a); d++) {
+        if (PyArray_DIM(a, d) != PyArray_DIM(b, d)) return 0;
+        if (PyArray_STRIDE(a, d) != PyArray_STRIDE(b, d)) return 0;
+    }
+    return 1;
+}
+
+/* Whether arrays can be gone through as they lie: none is written where another is read. */
+static int can_walk(PyArrayObject **arrays, int all) {
+    PyArrayObject *out = arrays[all - 1];
+    const Range own = extent(out);
+    for (int d = 0; d < PyArray_NDIM(out); d++) {
+        if (PyArray_STRIDE(out, d) == 0 && PyArray_DIM(out, d) > 1) return 0;
+    }
+    for (int k = 0; k < all; k++) {
+        if (!PyArray_ISALIGNED(arrays[k]) || !PyArray_ISNOTSWAPPED(arrays[k])) return 0;
+        if (k == all - 1 || lie_alike(arrays[k], out)) continue;
+        const Range other = extent(arrays[k]);
+        if (own.first <= other.last && other.first <= own.last) return 0;
+    }
+    return PyArray_ISWRITEABLE(out);
+}
+
+static npy_intp size_of_step(npy_intp step) { return step < 0 ? -step : step; }
+
+/* The dimensions of a result, the widest steps first, those that lie as one joined; -1 if an
+ * operand is not of that shape, nor repeated to it. */
+static int joined_dimensions(PyArrayObject **arrays, int all, npy_intp *sizes,
+                             npy_intp steps[DIMENSIONS][OPERANDS]) {
+    PyArrayObject *out = arrays[all - 1];
+    const int rank = PyArray_NDIM(out);
+    int count = 0, order[DIMENSIONS];
+    for (int d = 0; d < rank; d++) {
+        int place = d;
+        const npy_intp own = size_of_step(PyArray_STRIDE(out, d));
+        for (; place > 0 && size_of_step(PyArray_STRIDE(out, order[place - 1])) < own; place--) {
+            order[place] = order[place - 1];
+        }
+        order[place] = d;
+    }
+    for (int i = 0; i < rank; i++) {
+        const npy_intp size = PyArray_DIM(out, order[i]);
+        npy_intp own[OPERANDS];
+        int joins = count > 0;
+        for (int k = 0; k < all; k++) {
+            const int d = order[i] - rank + PyArray_NDIM(arrays[k]);
+            const npy_intp given = d < 0 ? 1 : PyArray_DIM(arrays[k], d);
+            if (PyArray_NDIM(arrays[k]) > rank || (given != size && given != 1)) return -1;
+            own[k] = given == 1 ? 0 : PyArray_STRIDE(arrays[k], d);
+            joins = joins && steps[count - 1][k] == own[k] * size;
+        }
+        if (size == 1) continue;
+        if (!joins) count++;
+        sizes[count - 1] = joins ? sizes[count - 1] * size : size;
+        memcpy(steps[count - 1], own, (size_t)all * sizeof(npy_intp));
+    }
+    return count;
+}
+
+/* Goes through arrays, the last of which is written, with threads; whether it could be done. */
+static int go_through(const Loop *loop, PyArrayObject **arrays) {
+    npy_intp sizes[DIMENSIONS], steps[DIMENSIONS][OPERANDS];
+    char *args[OPERANDS];
+    const int all = loop->all;
+    const int count = can_walk(arrays, all) ? joined_dimensions(arrays, all, sizes, steps) : 0;
+    if (count < 1) return 0;
+    for (int k = 0; k < all; k++) args[k] = PyArray_BYTES(arrays[k]);
+    int widest = 0; /* the dimension that is shared */
+    for (int d = 1; d < count - 1; d++) widest = sizes[d] > sizes[widest] ? d : widest;
+    Walk walked = {.loop = loop, .length = sizes[count - 1]};
+    memcpy(walked.along, steps[count - 1], sizeof(walked.along));
+    for (int d = 0; d < count - 1; d++) {
+        if (d == widest) continue;
+        walked.sizes[walked.middle] = sizes[d];
+        memcpy(walked.steps[walked.middle++], steps[d], sizeof(steps[d]));
+    }
+    const Loop rows = {walk, &walked, loop->operands, all, 0, loop->most, NULL};
+    const Loop *whole = count == 1 ? loop : &rows;
+    const npy_intp each = PyArray_SIZE(arrays[all - 1]) / sizes[widest];
+    Py_BEGIN_ALLOW_THREADS
+    if (take_threads()) share_rows(whole, args, &sizes[widest], steps[widest], each);
+    else whole->function(args, &sizes[widest], steps[widest], whole->data);
+    Py_END_ALLOW_THREADS
+    feclearexcept(FE_ALL_EXCEPT); /* nobody asks for them */
+    return 1;
+}
+
+static PyObject *apply(PyObject *module, PyObject *const *given, Py_ssize_t number) {
+    PyArrayObject *arrays[OPERANDS];
+    Loop loop;
+    (void)module;
+    const PyUFuncObject *ufunc = (const PyUFuncObject *)given[0];
+    if (number < 2 || !PyObject_TypeCheck(given[0], &PyUFunc_Type) || ufunc->nargs != number - 1 ||
+        ufunc->nargs > OPERANDS || ufunc->nout != 1 || ufunc->core_enabled) {
+        PyErr_SetString(PyExc_TypeError, "expected a ufunc, its operands and one result");
+        return NULL;
+    }
+    for (int k = 0; k < ufunc->nargs; k++) {
+        arrays[k] = (PyArrayObject *)given[k + 1];
+        if (!PyArray_Check(given[k + 1]) || PyArray_NDIM(arrays[k]) > DIMENSIONS) Py_RETURN_FALSE;
+    }
+    if (PyArray_SIZE(arrays[ufunc->nargs - 1]) < LEAST) Py_RETURN_FALSE;
+    return PyBool_FromLong(find_loop(ufunc, arrays, &loop) && go_through(&loop, arrays));
+}
+
+/* ---- copies ---- */
+
+#define COPY_EACH(T)                                                                               \
+    for (npy_intp i = 0; i < n; i++) memcpy(to + i * steps[1], from + i * steps[0], sizeof(T));
+
+static void copy_elements(char **args, const npy_intp *dimensions, const npy_intp *steps,
+                          void *data) {
+    const npy_intp n = dimensions[0], size = *(const npy_intp *)data;
+    const char *from = args[0];
+    char *to = args[1];
+    if (steps[0] == size && steps[1] == size) memcpy(to, from, (size_t)(n * size));
+    else if (size == 4) COPY_EACH(npy_int32)
+    else if (size == 8) COPY_EACH(npy_int64)
+    else if (size == 2) COPY_EACH(npy_int16)
+    else if (size == 1) COPY_EACH(npy_int8)
+    else for (npy_intp i = 0; i < n; i++) memcpy(to + i * steps[1], from + i * steps[0],
+                                                 (size_t)size);
+}
+
+static PyObject *copy(PyObject *module, PyObject *const *given, Py_ssize_t number) {
+    PyArrayObject *arrays[2];
+    (void)module;
+    if (number != 2 || !PyArray_Check(given[0]) || !PyArray_Check(given[1])) {
+        PyErr_SetString(PyExc_TypeError, "expected two arrays");
+        return NULL;
+    }
+    for (int k = 0; k < 2; k++) arrays[k] = (PyArrayObject *)given[k];
+    PyArray_Descr *type = PyArray_DESCR(arrays[0]);
+    if (PyArray_SIZE(arrays[1]) < LEAST || !PyArray_EquivTypes(type, PyArray_DESCR(arrays[1])) ||
+        PyDataType_REFCHK(type) || PyArray_NDIM(arrays[0]) > DIMENSIONS ||
+        PyArray_NDIM(arrays[1]) > DIMENSIONS)
+        Py_RETURN_FALSE;
+    npy_intp size = PyArray_ITEMSIZE(arrays[0]);
+    const Loop loop = {copy_elements, &size, 1, 2, 0, NPY_MAX_INTP, NULL};
+    return PyBool_FromLong(go_through(&loop, arrays));
+}
+
 static PyObject *allow(PyObject *module, PyObject *number) {
     const long count = PyLong_AsLong(number);
     (void)module;
@@ -384,6 +596,10 @@ static PyObject *count_helped(PyObject *module, PyObject *nothing) {
 static PyMethodDef methods[] = {
     {"share", share, METH_VARARGS, "Let threads share the loops of a ufunc for types by letters."},
     {"allow", allow, METH_O, "Let a call have so many threads."},
+    {"apply", (PyCFunction)(void (*)(void))apply, METH_FASTCALL,
+     "Let threads share a ufunc over arrays that lie in any way; False if it can't be done so."},
+    {"copy", (PyCFunction)(void (*)(void))copy, METH_FASTCALL,
+     "Let threads write an array into another of its type; False if it can't be done so."},
     {"helped", count_helped, METH_NOARGS, "How often a thread other than the caller's did parts."},
     {"hold", hold, METH_NOARGS, "Let no call have threads as long as the answer lives."},
     {"processor", processor, METH_NOARGS, "The number of that which runs this; -1 if unknown."},

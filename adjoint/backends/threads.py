@@ -151,6 +151,20 @@ def share(functions: Iterable[Any], kinds: str = NUMBERS, most: int = sys.maxsiz
     _share_waiting()
 
 
+def share_at_once(function: Any, kinds: str) -> None:
+    """Let threads share a ufunc, which `applied` knows from now on, however many there are."""
+    if pool is not None:
+        pool.share(function, kinds, sys.maxsize)
+
+
+def applied(function: Any, *arrays: Any) -> bool:
+    """Let a ufunc write into the last array, row after row; False, and nothing is done, if not so.
+
+    That is sooner done than by NumPy, which finds its way from each row to the next.
+    """
+    return pool is not None and bool(pool.apply(function, *arrays))
+
+
 def _share_waiting() -> None:
     """Tell the pool of what it is to share, as soon as there are threads for it."""
     if pool is not None and helpers.allowed > 1:
@@ -169,6 +183,14 @@ def _compiled_pool() -> Any:
 _waiting: list[tuple[Iterable[Any], str, int]] = []
 pool = _compiled_pool()
 allow(helpers.allowed)
+
+
+# ---- copies ----
+
+
+def copied_into(out: Any, array: Any) -> bool:
+    """Write an array into another of its type by threads; False, and nothing is done, by one."""
+    return helpers.allowed > 1 and pool is not None and bool(pool.copy(array, out))
 
 
 # ---- parts of work that is written in Python ----

@@ -111,7 +111,7 @@ def geqrf(xp: Any, input: Array) -> tuple[Array, Array]:
     """R on and above the diagonal, and below it and in tau the reflections whose product is Q."""
     check_matrices(input, square=False)
     turned, tau = xp.linalg.qr(input, mode="raw")
-    return xp.swapaxes(turned, -2, -1) + xp.zeros_like(input), tau
+    return xp.copied(xp.swapaxes(turned, -2, -1), ordered=True), tau
 
 
 @composite

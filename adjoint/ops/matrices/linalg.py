@@ -335,6 +335,8 @@ def _solve_rule(
 
 def _to_matrix(back: Value, result: Value, left: bool) -> Value:
     """The gradient of the matrix, from that of the right side."""
+    if result.shape[-1 if left else -2] == 1:  # a column by a row
+        return -back * mH(result)
     return -(back @ mH(result) if left else mH(result) @ back)
 
 

@@ -27,8 +27,11 @@ def hash_tensor(input: Value, dim: Any = (), *, keepdim: bool = False, mode: int
     kept = [size for axis, size in enumerate(input.shape) if axis not in axes]
     shape = [1 if axis in axes else size for axis, size in enumerate(input.shape)]
     wide = input.detach().to(float64 if category_of(input.dtype) == FLOAT else int64)
-    numbers = movedim(view_dtype(wide, int64), axes, tuple(range(-len(axes), 0)))
-    numbers = flatten(numbers, len(kept)) if axes else reshape(numbers, (1,))
+    numbers = view_dtype(wide, int64)
+    if kept and axes:
+        numbers = flatten(movedim(numbers, axes, tuple(range(-len(axes), 0))), len(kept))
+    else:
+        numbers = reshape(numbers, (*kept, -1))
     found = view_dtype(exclusive_or(numbers), uint64)
     return reshape(found, shape if keepdim else kept)
 

@@ -285,7 +285,7 @@ def on_diagonal(xp: Any, input: Array, shape: Any) -> Array:
 )
 def count_nonzero(xp: Any, input: Array, dim: Any = None) -> Array:
     """How many elements are not zero."""
-    return (input != 0).sum(axis=axes_of(dim, input.ndim), dtype="int64")
+    return xp.how_many(input != 0, axes_of(dim, input.ndim))
 
 
 def _judged_each(op: Any, input: Any, shape: Any, dim: Any, keepdim: bool) -> Any:

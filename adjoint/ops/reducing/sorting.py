@@ -304,7 +304,7 @@ def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[A
 @general(home=None, batching=FRONT)
 def as_index(xp: Any, input: Array) -> Array:
     """Whole numbers as indices."""
-    return xp.array(input) if xp.are_indices(input) else input.astype("int64")
+    return xp.array(input) if xp.are_indices(input) else xp.copied(input, "int64")
 
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
