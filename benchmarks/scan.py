@@ -51,12 +51,10 @@ WHY: dict[str, str] = {
     """,
     "NumPy copies, counts and casts with one thread": """
         argwhere as_index bincount channel_shuffle count_nonzero detach_copy diagonal_scatter
-        hash_tensor histogramdd meshgrid nonzero nonzero_positions rot90 view_as_complex_copy
+        hash_tensor meshgrid nonzero nonzero_positions rot90 view_as_complex_copy
     """,
-    "what is repeated, or lies in no order, one thread computes": """
-        adaptive_avg_pool2d affine_grid avg_pool2d fractional_max_pool2d fractional_max_pool3d glu
-    """,
-    "SciPy computes it one by one": "ndtri",
+    "windows by chance are many small steps": "fractional_max_pool2d fractional_max_pool3d",
+    "NumPy sorts and counts with one thread": "histogramdd mode",
     "what arranges its arguments and results is recorded beside it": "conv_tbc group_norm",
     "NumPy calls its loop for each row, and takes longer for a quotient": "div_",
     "NumPy goes through memory once for each step": "index_reduce_",
