@@ -39,7 +39,9 @@ ABSENT = "PyTorch has none"
 
 # Why more than 1.5 times PyTorch's time is what it takes, and of which ops.
 WHY: dict[str, str] = {
-    "weights of corners are computed step by step": "grid_sample grid_sampler_2d",
+    "weights of corners are computed step by step": "grid_sample grid_sampler_2d grid_sampler_3d",
+    "elements of windows are read one by one": "adaptive_max_pool2d max_pool3d",
+    "its paths are summed again for the gradient": "ctc_loss",
     "OpenBLAS's LAPACK beside MKL's": """
         cholesky_inverse geqrf linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex
         linalg_ldl_solve
@@ -48,16 +50,16 @@ WHY: dict[str, str] = {
         linalg_solve_ex linalg_tensorsolve
     """,
     "NumPy sums, counts and finds with one thread": """
-        argwhere bitwise_left_shift hash_tensor histogramdd meshgrid nonzero nonzero_positions prod
+        argwhere bitwise_left_shift hash_tensor meshgrid nonzero nonzero_positions prod
     """,
     "memory is what it waits for, beside what finds the way": """
         channel_shuffle rot90 view_as_complex_copy
     """,
-    "what is repeated, or lies in no order, one thread computes": """
-        adaptive_avg_pool2d affine_grid avg_pool2d fractional_max_pool2d fractional_max_pool3d glu
+    "windows by chance are many small steps": "fractional_max_pool2d fractional_max_pool3d",
+    "NumPy sorts and counts with one thread": "histogramdd mode",
+    "what arranges its arguments and results is recorded beside it": """
+        adjoint_embedding_bag conv_tbc group_norm native_layer_norm
     """,
-    "SciPy computes it one by one": "ndtri",
-    "what arranges its arguments and results is recorded beside it": "conv_tbc group_norm",
     "NumPy goes through memory once for each step": "index_reduce_",
     "a call of few microseconds": """
         abs_ as_strided_ bitwise_not is_complex is_floating_point is_same_size numel view_dtype

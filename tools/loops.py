@@ -22,9 +22,13 @@ SUFFIX = {"float32": "f32", "float64": "f64"}
 # The headers of loops that no declaration says, and the table of them.
 WRITTEN = (
     "along",
+    "windows",
+    "ranks",
     "across",
     "norms",
     "classes",
+    "gates",
+    "pairs",
     "planes",
     "fourier",
     "triangles",

@@ -13,7 +13,6 @@ from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 
 _TRIANGLE = 64  # rows from which a product does most of the work
-_LONG = 32  # elements of a window that NumPy finds the greatest of sooner
 _TURN = 1024  # elements that are worth a call
 _DEGREE = 64  # from which polynomials are not found one after another
 
@@ -27,6 +26,15 @@ def _loop(name: str, *arrays: Any) -> Any:
         if type(array) is not np.ndarray or array.dtype != kind:
             return None
     return written(name)
+
+
+def _loop_in_rows(name: str, *arrays: Any) -> Any:
+    """The loop for floats of 32 bits whose rows lie in order; None where there is none."""
+    loop = _loop(name, *arrays)
+    for array in arrays:
+        if array.dtype.char != "f" or not array.size or array.strides[-1:] != (4,):
+            return None
+    return loop
 
 
 class AlongKernels(Namespace):
@@ -152,6 +160,23 @@ class AlongKernels(Namespace):
         """See left_shift."""
         return _shifted("shifted_down", np.right_shift, array, other)
 
+    def gated(self, array: Any, gate: Any) -> Any:
+        loop = _loop_in_rows("gated", array, gate)
+        return super().gated(array, gate) if loop is None else loop(array, gate)
+
+    def gated_back(self, slope: Any, array: Any, gate: Any) -> Any:
+        loop = _loop_in_rows("gated_back", slope, array, gate)
+        if loop is None:
+            return super().gated_back(slope, array, gate)
+        size = gate.shape[-1]
+        out = np.empty((*gate.shape[:-1], 2 * size), gate.dtype)
+        loop(slope, array, gate, out=(out[..., :size], out[..., size:]))
+        return out
+
+    def log_sums(self, rows: Any) -> Any:
+        loop = _loop_in_rows("log_sums", rows)
+        return None if loop is None else loop(rows)
+
     def paths(self, emitted: Any, jumps: Any, lengths: Any) -> Any:
         loop = _loop("paths", emitted) if lengths.dtype == np.int64 else None
         if loop is None:
@@ -176,16 +201,27 @@ class AlongKernels(Namespace):
 
     def window_maxima(self, images: Any, table: Any) -> tuple[Any, Any]:
         loop = _loop("windows", images)
-        if loop is None:
+        if loop is None or not _are_short(images, table):
             return super().window_maxima(images, table)
-        if table.ndim == 2 and table.shape[1] >= _LONG and _is_in_order(table, images.shape[-1]):
-            rows = images.reshape(*images.shape[:-1], *table.shape)
-            places = rows.argmax(axis=-1)
-            values = np.take_along_axis(rows, places[..., None], -1)[..., 0]
-            if not np.isnan(values).any():  # of several, NumPy's is not the last
-                return values, places + table[:, 0]
-        found: tuple[Any, Any] = loop(images, table)
+        found: tuple[Any, Any] = loop(images, table.astype(np.int32, copy=False))
         return found
+
+    def window_maxima_from(
+        self, images: Any, starts: Any, inner: tuple[int, ...]
+    ) -> tuple[Any, Any]:
+        loop = _loop("windows_apart", images)
+        if loop is None or not _are_short(images, starts):
+            return super().window_maxima_from(images, starts, inner)
+        places = starts.astype(np.int32, copy=False), np.array(inner, np.int32)
+        found: tuple[Any, Any] = loop(images, *places)
+        return found
+
+    def pooled_sums(self, images: Any, layout: Any) -> Any:
+        counts = layout.counts(images.shape[2:])
+        return _pooled("pooled", images, counts, layout)
+
+    def pooled_back(self, sums: Any, sizes: Any, layout: Any) -> Any:
+        return _pooled("pooled_back", sums, sizes, layout)
 
     def firsts_of_runs(self, row: Any) -> Any:
         loop = written("runs") if row.dtype == np.int64 else None
@@ -228,6 +264,23 @@ class AlongKernels(Namespace):
         return loop(place, degree, *more)
 
 
+def _pooled(name: str, array: Any, sizes: Any, layout: Any) -> Any:
+    """Sums of windows, or their gradient, by a loop for images and lines; None for all else."""
+    loop = _loop_in_rows(name, array)
+    if loop is None or array.ndim > 4:
+        return None
+    lines = 4 - array.ndim  # are planes of one row
+    numbers = [
+        *[1] * lines, *layout.kernel,
+        *[1] * lines, *layout.stride,
+        *[0] * lines, *[before for before, _ in layout.padding],
+    ]  # fmt: skip
+    lead, one = array.shape[:2], (1,) * lines
+    out = np.empty((*lead, *one, *sizes), array.dtype)
+    loop(array.reshape(*lead, *one, *array.shape[2:]), np.array(numbers), out=out)
+    return out.reshape(*lead, *sizes)
+
+
 def _shifted(name: str, function: Any, array: Any, other: Any) -> Any:
     """Whole numbers moved by places, rows of one number each by a loop, or by NumPy's function."""
     loop = written(name)
@@ -264,9 +317,9 @@ def _dims_in_turn(sizes: Any, strides: Any) -> list[int]:
     return turns
 
 
-def _is_in_order(table: Any, size: int) -> bool:
-    """Whether windows lie side by side, from the first place to the last."""
-    return bool(table.size == size and np.array_equal(table.reshape(-1), np.arange(size)))
+def _are_short(images: Any, table: Any) -> bool:
+    """Whether places in images fit 32 bits, and there are windows to look at."""
+    return bool(0 < images.shape[-1] < 1 << 31 and table.size)
 
 
 def _joined_by_loop(name: str, array: Any, index: Any, values: Any, axis: int) -> Any:

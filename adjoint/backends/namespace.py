@@ -234,6 +234,22 @@ class Namespace(ABC):
 
     # ---- sums and products ----
 
+    def gated(self, array: Array, gate: Array) -> Array:
+        """An array times the sigmoid of another."""
+        with self.errstate(over="ignore"):  # of exp, which is the limit 0
+            return array * self.reciprocal(1 + self.exp(-gate))
+
+    def gated_back(self, slope: Array, array: Array, gate: Array) -> Array:
+        """The gradients of `gated` by both, side by side along the last axis."""
+        with self.errstate(over="ignore"):
+            step = self.reciprocal(1 + self.exp(-gate))
+        moved = slope * step
+        return self.concatenate([moved, moved * array * (1 - step)], axis=-1)
+
+    def log_sums(self, rows: Array) -> Array | None:
+        """The logarithms of sums of exponentials along the last axis; None: to be done in steps."""
+        return None
+
     def tanh_back(self, slope: Array, output: Array) -> Array:
         """slope times the derivative of tanh, given its output."""
         return slope - slope * (output * output)
@@ -354,18 +370,32 @@ class Namespace(ABC):
     def window_maxima(self, images: Array, table: Any) -> tuple[Array, Array]:
         """The greatest of the places that each row of a table lists, and which place it is.
 
-        There is one table for all rows of images, or one for each. Negative numbers end a list.
-        It is the first of equals, and any NaN wins.
+        There is one table for all rows of images, or one for each. It is the first of equals, and
+        any NaN wins, the last of several.
         """
         places = self.asarray(table[..., 0])
         best = self._at(images, places)
         places = self.broadcast_to(places, best.shape)
         for number in range(1, table.shape[-1]):
             here = self.asarray(table[..., number])
-            part = self._at(images, self.where(here < 0, 0, here))
-            better = ((part > best) | self.isnan(part)) & (here >= 0)
+            part = self._at(images, here)
+            better = (part > best) | self.isnan(part)
             places, best = self.where(better, here, places), self.where(better, part, best)
         return best, self.copied(self.asarray(places, dtype="int64"), ordered=True)
+
+    def window_maxima_from(
+        self, images: Array, starts: Array, inner: tuple[int, ...]
+    ) -> tuple[Array, Array]:
+        """window_maxima of windows that begin at starts, with the places `inner` behind those."""
+        return self.window_maxima(images, starts[..., None] + self.asarray(inner))
+
+    def pooled_sums(self, images: Array, layout: "Layout") -> Array | None:
+        """The sums of windows over (batch, channels, *sizes); None: to be done in steps."""
+        return None
+
+    def pooled_back(self, sums: Array, sizes: Shape, layout: "Layout") -> Array | None:
+        """The gradient of pooled_sums, of images of `sizes`; None: to be done in steps."""
+        return None
 
     def row_elements(self, rows: Array, columns: Array) -> Array:
         """The element of each row of a matrix in the column that is named for it."""
@@ -393,6 +423,15 @@ class Namespace(ABC):
         order = self.argsort(array, axis=axis, stable=True)
         shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
         return self.take_along_axis(order, self.broadcast_to(rank, shape), axis)
+
+    def place_of_median(self, array: Array, axis: int, ignore_nan: bool) -> Array:
+        """place_of_rank of the lower median; a NaN is that of all it is among, unless ignored."""
+        count, unknown = array.shape[axis], self.isnan(array).sum(axis=axis, keepdims=True)
+        if ignore_nan:
+            rank = self.maximum(count - unknown - 1, 0) // 2
+        else:
+            rank = self.where(unknown > 0, count - unknown, (count - 1) // 2)
+        return self.place_of_rank(array, axis, rank)
 
     def summed_rows(self, rows: Array, index: Array, count: int) -> Array:
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
@@ -423,6 +462,11 @@ class Namespace(ABC):
     def how_many(self, mask: Array, axes: Any) -> Array:
         """How many of some truth values are true, along some axes or all."""
         return mask.sum(axis=axes, dtype="int64")
+
+    def counted_along(self, index: Array, shape: Shape, axis: int) -> Array:
+        """How often an index along an axis names each place of an array of `shape`."""
+        places = self.flat_places(index, shape, axis).reshape(-1)
+        return self.counted(places, math.prod(shape)).reshape(shape)
 
     def sparse_product(
         self, rows: Array, columns: Array, elements: Array, matrix: Array, count: int
@@ -513,6 +557,16 @@ class Namespace(ABC):
         starts = (rows * (2 * count - rows - 1) // 2)[:, None]
         found = self.take(pairs, self.where(above, starts + rows - rows[:, None] - 1, 0), axis=-1)
         return self.where(above, found, self.zeros((), pairs.dtype))
+
+    def pairs_above(self, matrices: Array) -> Array:
+        """What is above the diagonals of square matrices, row after row."""
+        rows = range(matrices.shape[-1])
+        return self.concatenate([matrices[..., i, i + 1 :] for i in rows], axis=-1)
+
+    def mirrored_pairs(self, pairs: Array, count: int) -> Array:
+        """above_diagonal, with the same numbers below."""
+        above = self.above_diagonal(pairs, count)
+        return above + self.swapaxes(above, -2, -1)
 
     def linear(self, input: Array, weight: Array, bias: Array | None) -> Array:
         """input @ weight.T + bias; bias may be None."""

@@ -1,7 +1,7 @@
 """Convolutions whose windows lie side by side, for NumPy: by the loops of `loops/planes.h`.
 
 No window is copied: filters meet slices of flat padded planes. Samples are worked on in pieces that
-stay in the cache, and that threads share.
+stay in the cache; threads share the calls of the loops, which know of several pieces.
 """
 
 import math
@@ -13,13 +13,12 @@ from adjoint.backends.apart import offsets_of
 from adjoint.backends.convolution import Layout, places_inside, wide_sizes
 from adjoint.backends.error_state import quiet
 from adjoint.backends.loops import written
-from adjoint.backends.threads import shared
+from adjoint.backends.threads import helpers
 from adjoint.backends.turning import turned_into
 
 PIECE = 1 << 16  # elements of images at a time
 VECTOR = 16  # elements of the longest vector
-SUMS = 1 << 21  # elements of sums over pieces that wait to be added
-FEWEST = 4  # pieces whose sums wait in any case
+MOST = 16  # pieces whose sums wait to be added
 BANK = 8  # filters that lie side by side
 
 
@@ -48,6 +47,16 @@ def put(out: Any, array: Any) -> None:
         out[part] = array[part]
 
 
+def laid(whole: Any, images: Any, starts: list[int]) -> bool:
+    """Lay images or lines into zeros by a loop; False, and nothing is done, if they are others."""
+    if images.ndim > 4 or not images.size or images.strides[-1] != images.itemsize:
+        return False
+    if images.ndim == 3:
+        whole, images, starts = whole[:, :, None], images[:, :, None], [0, *starts]
+    written("laid")(images, *starts, out=whole)
+    return True
+
+
 class Planes:
     """Images as flat padded planes, and where the elements of a window lie in them."""
 
@@ -73,10 +82,10 @@ class Planes:
             starts = (starts[:, None] + np.arange(count) * step).reshape(-1)
         return starts
 
-    def pieces(self) -> list[slice]:
-        """Samples that fit the cache."""
-        step = max(1, PIECE // max(1, self.channels * self.size))
-        return [slice(i, min(i + step, self.batch)) for i in range(0, self.batch, step)]
+    def step(self) -> int:
+        """How many samples fit the cache."""
+        fitting: int = PIECE // max(1, self.channels * self.size)
+        return max(1, fitting)
 
     def padded(self, piece: slice) -> Any:
         """Some images with zeros around them, as (samples, groups, elements)."""
@@ -86,9 +95,11 @@ class Planes:
         room[size:] = 0
         flat = room[:size]
         inner, kept = places_inside(images.shape[2:], self.layout.padding)
-        if self.size != math.prod(images.shape[2:]):
-            flat[...] = 0
-        put(flat.reshape(*images.shape[:2], *self.sizes)[inner], images[kept])
+        whole, given = flat.reshape(*images.shape[:2], *self.sizes), images[kept]
+        if not laid(whole, given, [place.start for place in inner[1:]]):
+            if self.size != math.prod(images.shape[2:]):
+                flat[...] = 0
+            put(whole[inner], given)
         return flat.reshape(len(images), self.groups, -1)
 
     def by_planes(self, array: Any) -> Any:
@@ -114,11 +125,11 @@ class Planes:
         out = np.empty((self.batch, len(weight), *self.counts), np.float32)
         loop, planes = written("planes"), self.by_planes(out)
 
-        def compute(piece: slice) -> None:
+        step = self.step() * helpers.allowed  # a piece for each thread
+        for start in range(0, self.batch, step):
+            piece = slice(start, start + step)
             images = self.padded(piece)
             loop(images, self.starts, self.offsets, bank, self.pitch, out=planes[piece])
-
-        shared(compute, self.pieces(), out.size)
         return out
 
     def laid_out(self, grad: Any) -> Any:
@@ -127,32 +138,37 @@ class Planes:
         length = -(-whole // VECTOR) * VECTOR
         rows = 1 if filters == 1 else -(-filters // 4) * 4
         room = self.space("product", (len(grad), self.groups, rows, len(self.starts), length))
-        room[...] = 0
+        room[:, :, filters:] = 0
+        room[..., whole:] = 0
         inner = room[:, :, :filters, :, :whole]
-        inner = inner.reshape(*inner.shape[:4], self.rows, self.pitch)[..., : self.counts[-1]]
-        put(inner, grad.reshape(inner.shape))
+        inner = inner.reshape(*inner.shape[:4], self.rows, self.pitch)
+        given = grad.reshape(*inner.shape[:5], self.counts[-1])
+        if given.strides[-1] == given.itemsize:
+            written("laid")(given, 0, 0, out=inner)
+        else:
+            inner[..., self.counts[-1] :] = 0
+            put(inner[..., : self.counts[-1]], given)
         return room.swapaxes(2, 3)
 
     def filters(self, grad: Any) -> Any:
         """The gradient of the filters; None where infinities or NaN may have strayed."""
-        pieces = self.pieces()
         each = grad.shape[1] // self.groups
         rows = 1 if each == 1 else -(-each // 4) * 4
         shape = (self.groups, rows, len(self.offsets))
-        turn = min(len(pieces), max(FEWEST, SUMS // math.prod(shape)))
-        parts, total = np.empty((turn, *shape), np.float32), np.zeros(shape, np.float32)
-        loop = written("planes_back")
-
-        def compute(place: int) -> None:
-            images = self.padded(pieces[place]).swapaxes(0, 1)
-            grads = self.laid_out(grad[pieces[place]]).swapaxes(0, 1)
-            loop(images, self.starts, self.offsets, grads, out=parts[place % turn])
-
-        for start in range(0, len(pieces), turn):
-            stop = min(start + turn, len(pieces))
-            shared(compute, [*range(start, stop)], grad.size)
+        total, step, start = np.zeros(shape, np.float32), self.step(), 0
+        while start < self.batch:
+            # Some pieces of equal length, or the rest: sums don't depend on how many are at once.
+            whole = min(max(1, (self.batch - start) // step), helpers.allowed, MOST)
+            length = min(step, self.batch - start)
+            samples = slice(start, start + whole * length)
+            parts = np.empty((whole, *shape), np.float32)
+            given = [self.padded(samples), self.laid_out(grad[samples])]
+            images, grads = (x.reshape(whole, length, *x.shape[1:]).swapaxes(1, 2) for x in given)
+            written("planes_back")(images, self.starts, self.offsets, grads, out=parts)
             with quiet():
-                total += np.add.reduce(parts[: stop - start], axis=0)
+                for part in parts:
+                    total += part
+            start = samples.stop
         # A window's neighbour in the next row is multiplied by zero: harmless, if it is finite.
         if not np.isfinite(total).all():
             return None

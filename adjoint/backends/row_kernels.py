@@ -25,6 +25,7 @@ _LARGE = 64  # rows from which that is so
 _MANY = 1 << 14  # elements of which one of some rank is found by a sample
 _SAMPLE = 1024
 _MARGIN = 64  # places of the sample: four times what chance moves its middle by
+_BITS = {4: np.int32, 8: np.int64}  # by the size of an element
 _HALVES = "eE"  # the letters of float16 and bfloat16
 
 
@@ -92,6 +93,18 @@ def _loop_for_rows(name: str, rows: Any, numbers: Any, weights: Any) -> Any:
     """The loop for rows by number and their weights; None where there is none for these types."""
     fits = rows.dtype.char in "fd" and rows.dtype == weights.dtype and numbers.dtype == np.int64
     return written(name) if fits else None
+
+
+def _spaced(products: Any, lengths: Any, others: Any) -> tuple[Any, Any]:
+    """Distances from products of rows and squared lengths, and which are too near for that."""
+    loop = written("spaced") if products.dtype.char == "f" and products.size else None
+    if loop is not None:
+        found: tuple[Any, Any] = loop(products, lengths, others[..., None, :])
+        return found
+    both = lengths[..., :, None] + others[..., None, :]
+    squares = both - 2 * products
+    near = ~(squares >= both * _NEAR)  # or infinite, which has no difference
+    return np.sqrt(squares), near
 
 
 def _all_gaps(loop: Any, array: Any, other: Any) -> Any:
@@ -217,6 +230,23 @@ class RowKernels(Namespace):
             start += length
         return out
 
+    def pairs_above(self, matrices: Any) -> Any:
+        loop, bits = written("above"), _BITS.get(matrices.itemsize)
+        count = matrices.shape[-1]
+        if loop is None or bits is None or count < 2 or not matrices.flags.c_contiguous:
+            return super().pairs_above(matrices)
+        out = np.empty((*matrices.shape[:-2], count * (count - 1) // 2), matrices.dtype)
+        loop(matrices.view(bits), out=out.view(bits))
+        return out
+
+    def mirrored_pairs(self, pairs: Any, count: int) -> Any:
+        loop, bits = written("mirrored"), _BITS.get(pairs.itemsize)
+        if loop is None or bits is None or count < 2 or not pairs.flags.c_contiguous:
+            return super().mirrored_pairs(pairs, count)
+        out = np.empty((*pairs.shape[:-1], count, count), pairs.dtype)
+        loop(pairs.view(bits), out=out.view(bits))
+        return out
+
     def row_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[1]
         if array.ndim == 2 and 0 < length <= 1024 and kind in "fd":
@@ -268,25 +298,23 @@ class RowKernels(Namespace):
             middle = np.where(np.isfinite(middle), middle, 0)
             array, other = array - middle, other - middle
         other = array if same else other  # of which BLAS computes one half
-        lengths = np.einsum("...ij,...ij->...i", array, array)[..., :, None]
-        sums = lengths + np.einsum("...ij,...ij->...i", other, other)[..., None, :]
+        lengths, others = (np.einsum("...ij,...ij->...i", a, a) for a in (array, other))
         with quiet():
-            squares = np.matmul(array, other.swapaxes(-2, -1))
-            np.multiply(squares, -2, out=squares)
-            np.add(squares, sums, out=squares)
-            near = ~(squares >= sums * _NEAR)  # or infinite, which has no difference
-        loop = written("gaps") if squares.dtype.char in "fd" else None
-        if loop is not None and np.count_nonzero(near) > near.size * _MOSTLY:
+            products = np.matmul(array, other.swapaxes(-2, -1))
+            out, near = _spaced(products, lengths, others)
+        loop = written("gaps") if out.dtype.char in "fd" else None
+        count = np.count_nonzero(near)
+        if loop is not None and count > near.size * _MOSTLY:
             return np.sqrt(_all_gaps(loop, *given))
-        near = np.nonzero(near)
-        pairs = [np.broadcast_to(a, (*squares.shape[:-2], *a.shape[-2:])) for a in (array, other)]
+        near = self.nonzero(near) if count else ((),)
+        pairs = [np.broadcast_to(a, (*out.shape[:-2], *a.shape[-2:])) for a in (array, other)]
         step = max(1, BLOCK // max(1, array.shape[-1]))
         for start in range(0, len(near[0]), step):
             *batch, rows, columns = [index[start : start + step] for index in near]
             with quiet():
                 apart = pairs[0][(*batch, rows)] - pairs[1][(*batch, columns)]
-            squares[(*batch, rows, columns)] = np.einsum("ij,ij->i", apart, apart)
-        return np.sqrt(squares, out=squares)
+                out[(*batch, rows, columns)] = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        return out
 
     def distinct(self, row: Any, placed: bool, counted: bool) -> tuple[Any, Any, Any]:
         """By a table of all numbers between the least and the greatest, if it is no longer."""
@@ -307,10 +335,15 @@ class RowKernels(Namespace):
 
     def place_of_rank(self, array: Any, axis: int, rank: Any) -> Any:
         """By partition, which takes a fifth of the time of a sort, if there are few ranks."""
+        loop = written("ranked") if array.ndim > 1 and array.dtype.char in "fd" else None
+        shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
+        if loop is not None and array.size:
+            wanted = np.broadcast_to(rank, shape).astype(np.int64, copy=False)
+            places = loop(array, np.squeeze(wanted, axis), axes=[(axis,), (), ()])
+            return np.expand_dims(places, axis)
         ranks = np.unique(rank)
         if not array.size or ranks.size > 16:
             return super().place_of_rank(array, axis, rank)
-        shape = (*array.shape[:axis], 1, *array.shape[axis + 1 :])
         value = _value_of_rank(array, int(ranks[0])) if ranks.size == array.ndim == 1 else None
         if value is None:
             function = functools.partial(np.partition, kth=ranks, axis=axis)
@@ -326,6 +359,11 @@ class RowKernels(Namespace):
         if later.any():
             equal &= np.cumsum(equal, axis=axis) == later + 1
         return equal.argmax(axis=axis, keepdims=True)
+
+    def place_of_median(self, array: Any, axis: int, ignore_nan: bool) -> Any:
+        if array.ndim < 2 or array.dtype.char not in "fd" or written("ranked") is None:
+            return super().place_of_median(array, axis, ignore_nan)
+        return self.place_of_rank(array, axis, np.int64(-2 if ignore_nan else -1))
 
     def summed_rows(self, rows: Any, index: Any, count: int) -> Any:
         kind, width = rows.dtype, rows.shape[1]
@@ -363,6 +401,17 @@ class RowKernels(Namespace):
         if matrix is None:
             return super().dealt_rows(rows, numbers, weights, count)
         return matrix.T @ rows
+
+    def counted_along(self, index: Any, shape: Any, axis: int) -> Any:
+        apart = [d for d, step in enumerate(index.strides) if step or d == axis]
+        if not index.size or len(apart) == index.ndim or index.shape[:axis] != shape[:axis]:
+            return super().counted_along(index, shape, axis)
+        if index.shape[axis + 1 :] != shape[axis + 1 :]:
+            return super().counted_along(index, shape, axis)
+        # What is repeated counts the same everywhere.
+        part = index[tuple([slice(None if d in apart else 1) for d in range(index.ndim)])]
+        few = tuple([n if d in apart else 1 for d, n in enumerate(shape)])
+        return np.broadcast_to(super().counted_along(part, few, axis), shape)
 
     def sparse_product(
         self, rows: Any, columns: Any, elements: Any, matrix: Any, count: int

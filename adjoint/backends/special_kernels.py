@@ -23,6 +23,8 @@ class SpecialKernels(Namespace):
         return by_pieces(_airy_slope if slope else _airy, place)
 
     def special(self, name: str) -> Any:
+        if name == "ndtri":
+            return _ndtri
         if name in BY_PIECES:
             return functools.partial(by_pieces, _special(name))
         loop = written(name) if name in _LOOPS else None
@@ -37,6 +39,15 @@ def _airy(place: Any) -> Any:
 
 def _airy_slope(place: Any) -> Any:
     return _special("airy")(place)[1]
+
+
+def _ndtri(numbers: Any) -> Any:
+    """By pieces for floats: those above one half are as far from it as others below."""
+    function = _special("ndtri")
+    if type(numbers) is not np.ndarray or numbers.dtype != np.float32:
+        return by_parts(function, numbers)
+    below = by_pieces(function, np.minimum(numbers, 1 - numbers))
+    return np.copysign(below, numbers - np.float32(0.5))
 
 
 def _incomplete_gamma(loop: Any, name: str, order: Any, place: Any) -> Any:

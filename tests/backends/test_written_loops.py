@@ -280,13 +280,102 @@ def test_windows(kind: Any) -> None:
     rng = np.random.default_rng(0)
     images = np.round(rng.normal(size=(2, 3, 20))).astype(kind)
     images[0, 0, 5] = np.nan
-    table = rng.integers(0, 20, size=(7, 4))
-    table[2, 2:], table[5, 1:] = -1, -1
-    for given in (images, images[:, ::-1], np.asfortranarray(images)):
-        found = PLAIN.window_maxima(given, table)
-        expected = Namespace.window_maxima(PLAIN, given, table)
-        for one_of, other in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(one_of, other)
+    images[1, 2, [3, 4, 9]] = np.nan
+    for table in (rng.integers(0, 20, size=(7, 4)), rng.integers(0, 20, size=(33, 5))):
+        for given in (images, images[:, ::-1], np.asfortranarray(images)):
+            found = PLAIN.window_maxima(given, table)
+            expected = Namespace.window_maxima(PLAIN, given, table)
+            for one_of, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one_of, other)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_windows_from_places(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    images = np.round(rng.normal(size=(2, 3, 40))).astype(kind)
+    images[0, 1, 11] = np.nan
+    starts = rng.integers(0, 20, size=(2, 3, 21))
+    found = PLAIN.window_maxima_from(images, starts, (0, 1, 8, 19))
+    expected = Namespace.window_maxima_from(PLAIN, images, starts, (0, 1, 8, 19))
+    for one_of, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one_of, other)
+
+
+@pytest.mark.parametrize("sizes", [(13, 11), (1, 7), (50,)])
+@pytest.mark.parametrize("width", [1, 3, 4])
+def test_sums_of_windows(sizes: Any, width: int) -> None:
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(2, 3, *sizes)).astype(np.float32)
+    kernel = tuple(min(width, size) for size in sizes)
+    layout = Layout(kernel, (2,) * len(sizes), ((width // 2,) * 2,) * len(sizes), (1, 1), 1)
+    found = PLAIN.pooled_sums(images, layout)
+    wide = np.pad(images, ((0, 0), (0, 0), *layout.padding))
+    shown = np.lib.stride_tricks.sliding_window_view(wide, kernel, tuple(range(2, wide.ndim)))
+    every_second = (Ellipsis, *[slice(None, None, 2)] * len(sizes), *[slice(None)] * len(sizes))
+    expected = shown[every_second].sum(axis=tuple(range(-len(sizes), 0)))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    grad = rng.normal(size=found.shape).astype(np.float32)
+    back = PLAIN.pooled_back(grad, sizes, layout)
+    np.testing.assert_allclose((back * images).sum(), (grad * found).sum(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(3, 1), (9, 33), (17, 300), (2, 5, 11)])
+def test_ranks(shape: Any, kind: Any) -> None:
+    for array in arrays(shape, kind):
+        given = np.round(array)  # so that some are equal
+        given[..., :1] *= -0.0
+        for axis in range(given.ndim):
+            for rank in (0, given.shape[axis] // 2, given.shape[axis] - 1):
+                found = PLAIN.place_of_rank(given, axis, np.asarray(rank))
+                expected = Namespace.place_of_rank(PLAIN, given, axis, np.asarray(rank))
+                np.testing.assert_array_equal(found, expected)
+            for ignored in (True, False):
+                found = PLAIN.place_of_median(given, axis, ignored)
+                expected = Namespace.place_of_median(PLAIN, given, axis, ignored)
+                np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_gates_and_sums_of_powers(shape: Any) -> None:
+    for array in arrays(shape, np.float32):
+        gate = array[..., ::-1].copy()
+        with np.errstate(all="ignore"):
+            expected = Namespace.gated(PLAIN, array, gate)
+            close(PLAIN.gated(array, gate), expected, np.float32)
+            expected = Namespace.gated_back(PLAIN, gate, array, gate)
+            close(PLAIN.gated_back(gate, array, gate), expected, np.float32)
+            rows = array.copy(order="C")
+            expected = np.logaddexp.reduce(rows, axis=-1)
+            close(PLAIN.log_sums(rows), expected, np.float32)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("count", [2, 3, 33, 70])
+def test_pairs(count: int, kind: Any) -> None:
+    matrices = np.arange(2 * count * count).reshape(2, count, count).astype(kind)
+    above = PLAIN.pairs_above(matrices)
+    np.testing.assert_array_equal(above, Namespace.pairs_above(PLAIN, matrices))
+    expected = Namespace.mirrored_pairs(PLAIN, above, count)
+    np.testing.assert_array_equal(PLAIN.mirrored_pairs(above, count), expected)
+
+
+def test_distances_of_rows_near_and_far() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(2, 40, 9)).astype(np.float32)
+    rows[0, 3], rows[1, 5], rows[1, 7, 2] = rows[0, 4], rows[1, 6] + 1e-4, np.inf
+    with np.errstate(all="ignore"):
+        for other in (rows, rows[:, :23] + 1):
+            expected = Namespace.distances(PLAIN, rows.astype(np.float64), other)
+            np.testing.assert_allclose(PLAIN.distances(rows, other), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_ndtri_by_pieces() -> None:
+    special = pytest.importorskip("scipy.special")
+    ends = np.array([0, 1, 0.5, 1e-30, 1 - 1e-6, -1, 2, np.nan])
+    given = np.concatenate([np.random.default_rng(0).random(9000), ends]).astype(np.float32)
+    found = PLAIN.special("ndtri")(given)
+    np.testing.assert_allclose(found, special.ndtri(given.astype(np.float64)), rtol=2e-6, atol=1e-8)
 
 
 def test_halves() -> None:
@@ -352,7 +441,7 @@ def test_planes(given: Any, special: bool) -> None:
 @needs_vectors
 def test_planes_of_many_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planes, "PIECE", 2000)
-    monkeypatch.setattr(planes, "SUMS", 500)
+    monkeypatch.setattr(planes, "MOST", 3)
     rng = np.random.default_rng(0)
     images = rng.normal(size=(23, 3, 9, 33)).astype(np.float32)
     grad = rng.normal(size=(23, 5, 9, 33)).astype(np.float32)

@@ -101,6 +101,31 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((x, rng.uniform(size=(1, 3))), torch="_prelu_kernel")
 
 
+def _gate(input: Any, dim: int) -> Any:
+    first, second = input.chunk(2, dim)
+    return first * second.sigmoid()
+
+
+def _gate_slopes(slope: Any, input: Any, dim: int) -> Any:
+    import torch
+
+    first, second = input.chunk(2, dim)
+    step = second.sigmoid()
+    return torch.cat([slope * step, slope * first * step * (1 - step)], dim)
+
+
+@samples("gated_halves")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(2, 4)), -1), torch=_gate)
+    yield Sample((rng.normal(size=(4, 3)), 0), torch=_gate)
+
+
+@samples("gated_slopes")
+def _(rng: np.random.Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(2, 2)), rng.normal(size=(2, 4)), -1), torch=_gate_slopes)
+    yield Sample((rng.normal(size=(2, 3)), rng.normal(size=(4, 3)), 0), torch=_gate_slopes)
+
+
 @samples("glu")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
     x = rng.normal(size=(2, 4))

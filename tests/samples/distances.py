@@ -93,6 +93,29 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(2, 3, 3)),), torch=_later)
 
 
+def _mirrored(pairs: Any, count: int) -> Any:
+    whole = _placed(pairs, count)
+    return whole + whole.mT
+
+
+@samples("mirrored_pairs")
+def _(rng: Generator) -> Iterator[Sample]:
+    yield Sample((rng.normal(size=(6,)), 4), torch=_mirrored)
+    yield Sample((rng.normal(size=(2, 3)), 3), torch=_mirrored)
+
+
+def _part(slope: Any, length: Any) -> Any:
+    return (slope / length).where(length != 0, 0)
+
+
+@samples("part_of")
+def _(rng: Generator) -> Iterator[Sample]:
+    lengths = rng.uniform(1, 2, size=(2, 3))
+    yield Sample((rng.normal(size=(2, 3)), lengths), torch=lambda x, y: x / y)
+    lengths[0, 1] = 0
+    yield Sample((rng.normal(size=(2, 3)), lengths), torch=_part, differentiate=False)
+
+
 @samples("placed_pairs")
 def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((rng.normal(size=(6,)), 4), torch=_placed)

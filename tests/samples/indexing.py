@@ -379,6 +379,18 @@ def _(rng: Rng) -> Iterator[Sample]:
     )
 
 
+@samples("times_met")
+def _(rng: Rng) -> Iterator[Sample]:
+    def met(index: Any, shape: Any, dim: int) -> Any:
+        ones = index.new_ones(index.shape).float()
+        return ones.new_zeros(shape).scatter_add(dim, index, ones)
+
+    for dim in (0, 1):
+        yield Sample((GRID, (3, 4), dim), torch=met, differentiate=False)
+    repeated = np.broadcast_to(np.array([[1], [1], [0]]), (3, 4))
+    yield Sample((repeated, (2, 4), 0), torch=met, differentiate=False)
+
+
 @samples("masked_deal")
 def _(rng: Rng) -> Iterator[Sample]:
     yield Sample(

@@ -255,6 +255,19 @@ def _(rng: Generator) -> Iterator[Sample]:
 # ---- exponentials ----
 
 
+@samples("scaled_power")
+def _(rng: Generator) -> Iterator[Sample]:
+    slope, whole = rng.normal(size=(3, 1)), rng.normal(size=(3, 1))
+    yield Sample(
+        (slope, rng.normal(size=(3, 4)), whole),
+        torch=lambda slope, input, whole: slope * (input - whole).exp(),
+    )
+    yield Sample(
+        tuple(complex_normal(rng, 3) for _ in range(3)),
+        torch=lambda slope, input, whole: slope * (input - whole).exp(),
+    )
+
+
 @samples("logsumexp")
 def _(rng: Generator) -> Iterator[Sample]:
     x = rng.normal(size=(3, 4))

@@ -190,43 +190,6 @@
         forget_exceptions();                                                                       \
     }
 
-/* The greatest element of each window and its place: the first of equals, and any NaN. A window is
- * a list of places, which ends where a negative number is. */
-#define WINDOWS(T, S)                                                                              \
-    static void windows_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,        \
-                            void *data) {                                                          \
-        const npy_intp count = dimensions[0], w = dimensions[2], k = dimensions[3];                \
-        const npy_intp *core = steps + 4;                                                          \
-        for (npy_intp row = 0; row < count; row++) {                                               \
-            const char *image = ROW(0, row), *table = ROW(1, row);                                 \
-            for (npy_intp i = 0; i < w; i++) {                                                     \
-                const char *list = table + i * core[1];                                            \
-                npy_int64 at = ELEMENT(const npy_int64, list, core[2], 0);                         \
-                T best = ELEMENT(const T, image, core[0], at);                                     \
-                int unknown = best != best; /* no choice by branches: they are guessed wrong */    \
-                for (npy_intp j = 1; j < k; j++) {                                                 \
-                    const npy_int64 place = ELEMENT(const npy_int64, list, core[2], j);            \
-                    if (place < 0) break;                                                          \
-                    const T x = ELEMENT(const T, image, core[0], place);                           \
-                    at ^= (at ^ place) & -(npy_int64)(x > best);                                   \
-                    best = x > best ? x : best;                                                    \
-                    unknown |= x != x;                                                             \
-                }                                                                                  \
-                for (npy_intp j = 0; unknown && j < k; j++) {                                      \
-                    const npy_int64 place = ELEMENT(const npy_int64, list, core[2], j);            \
-                    if (place < 0) break;                                                          \
-                    const T x = ELEMENT(const T, image, core[0], place);                           \
-                    if (x == x) continue;                                                          \
-                    best = x;                                                                      \
-                    at = place;                                                                    \
-                }                                                                                  \
-                ELEMENT(T, ROW(2, row), core[3], i) = best;                                        \
-                ELEMENT(npy_int64, ROW(3, row), core[4], i) = at;                                  \
-            }                                                                                      \
-        }                                                                                          \
-        forget_exceptions();                                                                       \
-    }
-
 /* Logarithms of sums over paths: from each frame to the next a path stays in its state, goes on to
  * the following one, or jumps over that where `jumps` is 0 and not -infinity. */
 #define PATHS(T, S)                                                                                \
@@ -289,7 +252,6 @@
     ROWS_TAKEN(T, S, multiply, PRODUCT)                                                            \
     ROWS_TAKEN(T, S, maximum, v_maximum_##S)                                                       \
     ROWS_TAKEN(T, S, minimum, v_minimum_##S)                                                       \
-    WINDOWS(T, S)                                                                                  \
     PATHS(T, S)
 
 ALONG(float, f32)

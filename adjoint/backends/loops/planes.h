@@ -134,6 +134,32 @@ static void planes_f32(char **args, const npy_intp *dimensions, const npy_intp *
     forget_exceptions();
 }
 
+/* Planes with zeros around them: how many rows come before, and how many elements of a row. */
+static void laid_f32(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    const npy_intp h = dimensions[1], w = dimensions[2], m = dimensions[3], n = dimensions[4];
+    const npy_intp *core = steps + 4;
+    for (npy_intp turn = 0; turn < dimensions[0]; turn++) {
+        const npy_int64 top = *(const npy_int64 *)ROW(1, turn);
+        const npy_int64 left = *(const npy_int64 *)ROW(2, turn);
+        for (npy_intp row = 0; row < m; row++) {
+            float *to = (float *)(ROW(3, turn) + row * core[2]);
+            const char *from = ROW(0, turn) + (row - top) * core[0];
+            const npy_intp start = row < top || row >= top + h ? n : left;
+            for (npy_intp i = 0; i < start; i++) to[i] = 0;
+            if (start == n) continue;
+            if (core[1] == 4) {
+                const float *read = (const float *)from;
+                for (npy_intp i = 0; i < w; i++) to[left + i] = read[i];
+            } else {
+                for (npy_intp i = 0; i < w; i++) {
+                    to[left + i] = ELEMENT(const float, from, core[1], i);
+                }
+            }
+            for (npy_intp i = left + w; i < n; i++) to[i] = 0;
+        }
+    }
+}
+
 /* The sums over all places of `filters` gradients times `wide` of a window's elements. */
 ALWAYS void slope(char **args, const npy_intp *dimensions, const npy_intp *core, npy_intp first,
                   npy_intp element, const int filters, const int wide) {

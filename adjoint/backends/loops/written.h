@@ -18,10 +18,15 @@ typedef struct {
 #define AT_PLACES(T) T, NPY_INT64, T
 #define INTO_PLACES(T) NPY_INT64, T, T
 #define OF_ROWS_AT(T) T, NPY_INT64, T, T
-#define OF_WINDOWS(T) T, NPY_INT64, T, NPY_INT64
+#define OF_WINDOWS(T) T, NPY_INT32, T, NPY_INT64
+#define OF_WINDOWS_APART(T) T, NPY_INT32, NPY_INT32, T, NPY_INT64
+#define OF_POOLS(T) T, NPY_INT64, T
+#define TO_RANK(T) T, NPY_INT64, NPY_INT64
+#define OF_SPACED(T) T, T, T, T, NPY_BOOL
 #define OF_PATHS(T) T, T, NPY_INT64, T
 #define OF_CLASSES(T) T, NPY_INT64, T, T, T
 #define FOUR(T) T, T, T, T
+#define FIVE(T) T, T, T, T, T
 #define SEVEN(T) T, T, T, T, T, T, T
 #define ELEVEN(T) SEVEN(T), T, T, T, T
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
@@ -57,7 +62,17 @@ static Written written[] = {
     {"triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {NULL}, TYPES2(OF_TWO)},
     {"unit_triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {&unit, &unit},
      TYPES2(OF_TWO)},
-    {"windows", "(p),(w,k)->(w),(w)", 2, 2, 2, OF_BOTH(windows), {NULL}, TYPES2(OF_WINDOWS)},
+    {"pooled", "(h,w),(s)->(m,n)", 2, 1, 1, {pooled_f32}, {NULL}, {OF_POOLS(NPY_FLOAT)}},
+    {"pooled_back", "(m,n),(s)->(h,w)", 2, 1, 1, {pooled_f32}, {&unit}, {OF_POOLS(NPY_FLOAT)}},
+    {"ranked", "(n),()->()", 2, 1, 2, OF_BOTH(ranked), {NULL}, TYPES2(TO_RANK)},
+    {"gated", "(n),(n)->(n)", 2, 1, 1, {gated_f32}, {NULL}, {OF_TWO(NPY_FLOAT)}},
+    {"gated_back", "(n),(n),(n)->(n),(n)", 3, 2, 1, {gated_back_f32}, {NULL}, {FIVE(NPY_FLOAT)}},
+    {"log_sums", "(n)->()", 1, 1, 1, {log_sums_f32}, {NULL}, {TO_ITSELF(NPY_FLOAT)}},
+    {"spaced", "(n),(),(n)->(n),(n)", 3, 2, 1, {spaced_f32}, {NULL}, {OF_SPACED(NPY_FLOAT)}},
+    {"above", "(n,n)->(p)", 1, 1, 2, {above_i32, above_i64}, {NULL},
+     {NPY_INT32, NPY_INT32, NPY_INT64, NPY_INT64}},
+    {"mirrored", "(p)->(n,n)", 1, 1, 2, {mirrored_i32, mirrored_i64}, {NULL},
+     {NPY_INT32, NPY_INT32, NPY_INT64, NPY_INT64}},
     {"across", "(m,n)->(n,m)", 1, 1, 2, {across_i32, across_i64}, {NULL},
      {NPY_INT32, NPY_INT32, NPY_INT64, NPY_INT64}},
     {"runs", "(n)->(n),()", 1, 2, 1, {runs}, {NULL}, {NPY_INT64, NPY_INT64, NPY_INT64}},
@@ -96,7 +111,14 @@ static Written written[] = {
     DEGREE(legendre),
     DEGREE_WITH(gegenbauer),
     DEGREE_WITH(laguerre),
+#if defined(__GNUC__)
+    {"windows", "(p),(w,k)->(w),(w)", 2, 2, 2, OF_BOTH(windows), {NULL}, TYPES2(OF_WINDOWS)},
+    {"windows_apart", "(p),(w),(k)->(w),(w)", 3, 2, 2, OF_BOTH(windows), {&unit, &unit},
+     TYPES2(OF_WINDOWS_APART)},
+#endif
 #if defined(VECTOR)
+    {"laid", "(h,w),(),()->(m,n)", 3, 1, 1, {laid_f32}, {NULL},
+     {NPY_FLOAT, NPY_INT64, NPY_INT64, NPY_FLOAT}},
     {"planes", "(p),(d),(k),(b,k,e),()->(d,f,h,w)", 5, 1, 1, {planes_f32}, {NULL},
      {NPY_FLOAT, NPY_INT64, NPY_INT64, NPY_FLOAT, NPY_INT64, NPY_FLOAT}},
     {"planes_back", "(s,p),(d),(k),(s,d,f,q)->(f,k)", 4, 1, 1, {planes_back_f32}, {NULL},

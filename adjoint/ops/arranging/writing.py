@@ -144,8 +144,20 @@ def _corner(source: Any, index: Any) -> Any:
 
 def _counts(shape: Any, dim: int, index: Any, include_self: bool) -> Any:
     """How many elements met at each place, at least one."""
-    met = spread((index >= 0) * 1.0, shape, dim, index)
+    met = times_met(index, shape, dim)
     return met + 1 if include_self else met + (met == 0)
+
+
+def _times_met_each(index_each: Any, shape: Any, dim: int, batch_size: int) -> Any:
+    met = times_met(as_rows(index_each), (batch_size, *(shape or (1,))), dim if shape else -1)
+    return met if shape else reshape(met, (batch_size,))
+
+
+@general(vmap=_times_met_each, home=None)
+def times_met(xp: Any, index: Array, shape: Any, dim: int) -> Array:
+    """How often index names each place of a tensor of `shape` along dim, as float32."""
+    met = xp.counted_along(lifted(index), tuple(shape) or (1,), normal_dim(dim, len(shape)))
+    return met.astype("float32").reshape(tuple(shape))
 
 
 def _product_gradients(
@@ -315,8 +327,7 @@ def scatter_reduce(
     out = xp.combined_along(_COMBINE[reduce], start, chosen, values, axis)
     if reduce == "mean":
         exact = input.dtype.kind in "iu"
-        places = xp.flat_places(chosen, whole.shape, axis).reshape(-1)
-        met = xp.counted(places, whole.size).reshape(whole.shape)
+        met = xp.counted_along(chosen, whole.shape, axis)
         count = xp.maximum(met + 1 if include_self else met, 1)
         out = out // count if exact else out / count.astype(input.dtype)
     return (out if out.dtype == input.dtype else out.astype(input.dtype)).reshape(input.shape)

@@ -4,15 +4,17 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import FRONT
+from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import narrow, reshape
+from adjoint.ops.arranging.shape import cat, narrow, reshape
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.arithmetic import abs, div, mul, sub
 from adjoint.ops.elementwise.powers import exp
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.elementwise.special import error_function
 from adjoint.ops.elementwise.trigonometry import tanh
-from adjoint.ops.op import composite, elementwise
+from adjoint.ops.op import composite, elementwise, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.sampling.random import uniform
 from adjoint.ops.shared_rules import zero_of
@@ -456,6 +458,58 @@ def prelu(input: Value, weight: Value) -> Value:
     return leaky_by(input, reshape(weight, (*ahead, *(1,) * (input.ndim - 2))))
 
 
+def _halves(input: Any, dim: int) -> tuple[Any, Any]:
+    half = input.shape[dim] // 2
+    return narrow(input, dim, 0, half), narrow(input, dim, half, half)
+
+
+def _half_arrays(xp: Any, array: Any, dim: int) -> list[Any]:
+    """Both halves of an array along a dimension, that one last."""
+    turned = xp.moveaxis(array, dim, -1)
+    half = turned.shape[-1] // 2
+    return [turned[..., :half], turned[..., half:]]
+
+
+def _gated_tangent(input: Value, input_tangent: Value, dim: int) -> Value:
+    (first, second), (by_first, by_second) = (_halves(x, dim) for x in (input, input_tangent))
+    step = sigmoid(second)
+    return by_first * step + by_second * (first * (step * (1 - step)))
+
+
+def _gated_bend(grad: Value, slope: Value, input: Value, dim: int) -> Value:
+    (first, second), (on_first, on_second) = (_halves(x, dim) for x in (input, grad))
+    step = sigmoid(second)
+    steep = slope * (step * (1 - step))
+    return cat([on_second * steep, (on_first + on_second * first * (1 - 2 * step)) * steep], dim)
+
+
+@general(
+    slope=lambda grad, input, dim: _gated_tangent(input, grad, dim),
+    input=_gated_bend,
+    batching=FRONT,
+    node_name="GluBackwardBackward0",
+    home=None,
+)
+def gated_slopes(xp: Any, slope: Array, input: Array, dim: int) -> Array:
+    """The gradient of gated_halves."""
+    parts = _half_arrays(xp, widened(input), dim)
+    both = xp.gated_back(xp.moveaxis(widened(slope), dim, -1), *parts)
+    return narrowed(xp.moveaxis(both, -1, dim), input.dtype)
+
+
+@general(
+    input=lambda grad, input, dim: gated_slopes(grad, input, dim),
+    jvp=_gated_tangent,
+    batching=FRONT,
+    node_name="GluBackward0",
+    home=None,
+)
+def gated_halves(xp: Any, input: Array, dim: int) -> Array:
+    """The first half along dim times the sigmoid of the second, of floats."""
+    out = xp.gated(*_half_arrays(xp, widened(input), dim))
+    return narrowed(xp.moveaxis(out, -1, dim), input.dtype)
+
+
 @composite(home="nn.functional")
 def glu(input: Value, dim: int = -1) -> Value:
     """The first half along dim times the sigmoid of the second."""
@@ -467,8 +521,10 @@ def glu(input: Value, dim: int = -1) -> Value:
         raise RuntimeError(
             f"glu(): dimension {dim} must have an even size to be halved, got {size}"
         )
-    half = size // 2
-    return mul(narrow(input, dim, 0, half), sigmoid(narrow(input, dim, half, half)))
+    if category_of(input.dtype) == FLOAT:
+        return gated_halves(input, dim)
+    first, second = _halves(input, dim)
+    return mul(first, sigmoid(second))
 
 
 @composite

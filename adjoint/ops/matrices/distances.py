@@ -10,9 +10,9 @@ from adjoint.ops.arranging.indexing import getitem
 from adjoint.ops.arranging.shape import broadcast_tensors, unsqueeze
 from adjoint.ops.elementwise.arithmetic import abs, div
 from adjoint.ops.elementwise.rounding import ceil
-from adjoint.ops.elementwise.selection import clamp_max, clamp_min, where
+from adjoint.ops.elementwise.selection import clamp_max, clamp_min
 from adjoint.ops.matrices.matmul import matmul, mT
-from adjoint.ops.op import composite, general, linear
+from adjoint.ops.op import composite, elementwise, general, linear
 from adjoint.ops.reducing.norms import norm, p_norm
 from adjoint.ops.reducing.reduction import mean, sum
 
@@ -53,12 +53,23 @@ def pairwise_distance(
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+@elementwise(
+    slope=lambda grad, length: part_of(grad, length),
+    length=lambda grad, result, length: -part_of(grad * result, length),
+    home=None,
+    inplace=False,
+)
+def part_of(xp: Any, slope: Array, length: Array) -> Array:
+    """slope over length, and 0 where that is 0."""
+    zero = length == 0
+    return xp.where(zero, 0, slope / xp.where(zero, 1, length))
+
+
 def _distance_rule(
     grad: Value, x1: Value, x2: Value, result: Value, needs: list[bool]
 ) -> tuple[Value, Value]:
     """Sums of each difference over its length, times the gradient: products; 0 for length 0."""
-    zero = result == 0
-    share = where(zero, 0.0, grad / where(zero, 1.0, result))
+    share = part_of(grad, result)
     # A shift of all rows changes nothing but what is lost to rounding.
     middle = mean(x2, -2, True) if x2.shape[-2] else 0.0
     first, second = x1 - middle, x2 - middle
@@ -78,8 +89,7 @@ def _distance_tangent(
         moved = sum(x1 * x1_tangent, -1, True) - matmul(x1_tangent, mT(x2))
     if x2_tangent is not None:
         moved = moved + unsqueeze(sum(x2 * x2_tangent, -1), -2) - matmul(x1, mT(x2_tangent))
-    zero = result == 0
-    return where(zero, 0.0, moved / where(zero, 1.0, result))
+    return part_of(moved, result)
 
 
 @general(
@@ -109,8 +119,7 @@ def later_pairs(xp: Any, input: Array) -> Array:
 
 
 def _above(xp: Any, matrices: Any) -> Any:
-    rows = range(matrices.shape[-1])
-    return xp.concatenate([matrices[..., i, i + 1 :] for i in rows], axis=-1)
+    return xp.pairs_above(matrices)
 
 
 @linear(input=lambda grad: later_pairs(grad), batching=FRONT, home=None)
@@ -119,20 +128,22 @@ def placed_pairs(xp: Any, input: Array, count: int) -> Array:
     return xp.above_diagonal(input, count)
 
 
+@linear(input=lambda grad: later_pairs(grad + mT(grad)), batching=FRONT, home=None)
+def mirrored_pairs(xp: Any, input: Array, count: int) -> Array:
+    """placed_pairs with the same below the diagonals."""
+    return xp.mirrored_pairs(input, count)
+
+
 def _pair_distance_rule(grad: Value, input: Value, result: Value) -> Value:
     """As of euclidean, for rows with themselves: one product, of a symmetric matrix."""
-    zero = result == 0
-    share = placed_pairs(where(zero, 0.0, grad / where(zero, 1.0, result)), input.shape[-2])
-    both = share + mT(share)
+    both = mirrored_pairs(part_of(grad, result), input.shape[-2])
     rows = input - mean(input, -2, True)
     return rows * sum(both, -1, True) - matmul(both, rows)
 
 
 def _pair_distance_tangent(input: Value, input_tangent: Value, result: Value) -> Value:
     moved, along = matmul(input, mT(input_tangent)), sum(input * input_tangent, -1, True)
-    part = later_pairs(along + mT(along) - moved - mT(moved))
-    zero = result == 0
-    return where(zero, 0.0, part / where(zero, 1.0, result))
+    return part_of(later_pairs(along + mT(along) - moved - mT(moved)), result)
 
 
 @general(

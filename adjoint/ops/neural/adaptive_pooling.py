@@ -159,21 +159,23 @@ adaptive_max_pool3d = _adaptive_max(3)
     batching=FRONT,
     home=None,
 )
-def greatest_at(xp: Any, input: Array, places: Array) -> tuple[Array, Array]:
-    """The greatest elements at the places of each window over flattened images, and which."""
-    found: tuple[Any, Any] = xp.window_maxima(input, places)
+def greatest_at(xp: Any, input: Array, starts: Array, inner: Any) -> tuple[Array, Array]:
+    """The greatest elements of windows over flattened images, and their places.
+
+    Each begins at one of starts, and has the places that lie `inner` behind it.
+    """
+    found: tuple[Any, Any] = xp.window_maxima_from(input, starts, inner)
     return found
 
 
 @general(batching=FOLD, home=None)
 def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any) -> Array:
-    """The places in a flattened image of windows whose distances samples decide.
+    """Where in a flattened image windows begin whose distances samples decide.
 
     samples is (batch, channels, dimensions), of numbers in [0, 1); the result is
-    (batch, channels, windows, places in a window).
+    (batch, channels, windows).
     """
     first: Any = 0
-    inner: Any = 0
     lead, count = samples.shape[:2], len(sizes)
     for axis, (size, n, width) in enumerate(zip(sizes, wanted, kernel)):
         # Samples of an image are for its columns, then its rows; those of a volume in order.
@@ -183,10 +185,15 @@ def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any
         starts = xp.where(xp.arange(n) == n - 1, size - width, starts).astype("int64")
         step = math.prod(sizes[axis + 1 :])
         first = first + (starts * step).reshape(*lead, *_at(axis, n, count))
-        inner = inner + (xp.arange(width) * step).reshape(_at(axis, width, count))
-    # Window after window of one place of all: long runs, which are added fast.
-    places = first.reshape(*lead, 1, math.prod(wanted)) + inner.reshape(-1, 1)
-    return xp.swapaxes(places, -1, -2)
+    return first.reshape(*lead, math.prod(wanted))
+
+
+def _inner_places(sizes: Any, kernel: Any) -> tuple[int, ...]:
+    """How far behind its first each place of a window lies, in a flattened image."""
+    found = [0]
+    for size, width in zip(sizes, kernel):
+        found = [place * size + n for place in found for n in range(width)]
+    return tuple(found)
 
 
 def _at(axis: int, size: int, count: int) -> list[int]:
@@ -246,10 +253,12 @@ def _fractional(count: int) -> Any:
                 f"{list(samples.shape)}"
             )
         samples = narrow(samples, 0, 0, lead[0])
-        places = random_windows(samples, tuple(input.shape[-count:]), wanted, kernel)
-        flat = reshape(input, (*lead, math.prod(input.shape[-count:])))
+        own = tuple(input.shape[-count:])
+        starts = random_windows(samples, own, wanted, kernel)
+        flat = reshape(input, (*lead, math.prod(own)))
         shape = (*input.shape[:-count], *wanted)
-        values, index = (reshape(part, shape) for part in greatest_at(flat, places))
+        found = greatest_at(flat, starts, _inner_places(own, kernel))
+        values, index = (reshape(part, shape) for part in found)
         return (values, index) if return_indices else values
 
     function.__name__ = function.__qualname__ = name

@@ -291,8 +291,8 @@ def _line(xp: Any, size: int, kind: Any) -> Any:
     return line.astype(kind)
 
 
-def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
-    """The coordinates of all pixels and a 1, x first: a row each."""
+def _base_columns(xp: Any, sizes: Any, align: bool, kind: Any) -> list[Any]:
+    """The coordinates of all pixels, x first: a list of each."""
     vectors = []
     for size in sizes:
         line = _line(xp, size, kind)
@@ -300,9 +300,13 @@ def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
             line if align else line * xp.asarray(size - 1, kind) / xp.asarray(size, kind)
         )
     grids = xp.meshgrid(*vectors, indexing="ij")
-    columns = [grid.reshape(-1) for grid in reversed(grids)]
-    columns.append(xp.ones_like(columns[0]))
-    return xp.stack(columns, axis=1).astype(kind)
+    return [grid.reshape(-1).astype(kind) for grid in reversed(grids)]
+
+
+def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
+    """The coordinates of all pixels, and ones: a row for each."""
+    columns = _base_columns(xp, sizes, align, kind)
+    return xp.stack([*columns, xp.ones_like(columns[0])])
 
 
 @linear(
@@ -313,20 +317,23 @@ def _base_grid(xp: Any, sizes: Any, align: bool, kind: Any) -> Any:
 )
 def mapped_grid(xp: Any, theta: Array, sizes: Any, align: bool) -> Array:
     """The coordinates of all pixels, mapped by each matrix of a batch."""
-    base = _base_grid(xp, sizes, align, theta.dtype)
-    # Term after term: a product of matrices would round otherwise than PyTorch's.
-    places = base[:, :1] * theta[:, None, :, 0]
-    for column in range(1, len(sizes)):
-        places = places + base[:, column : column + 1] * theta[:, None, :, column]
-    places = places + theta[:, None, :, -1]
-    return places.reshape(theta.shape[0], *sizes, len(sizes))
+    lines = _base_columns(xp, sizes, align, theta.dtype)
+    mapped = []
+    for row in range(len(sizes)):
+        # Term after term: a product of matrices would round otherwise than PyTorch's.
+        places = lines[0] * theta[:, row, :1]
+        for column in range(1, len(sizes)):
+            places = places + lines[column] * theta[:, row, column : column + 1]
+        mapped.append(places + theta[:, row, -1:])
+    return xp.stack(mapped, axis=-1).reshape(theta.shape[0], *sizes, len(sizes))
 
 
 @linear(input=lambda grad, sizes, align: mapped_grid(grad, sizes, align), batching=FOLD, home=None)
 def mapped_back(xp: Any, input: Array, sizes: Any, align: bool) -> Array:
     """For each matrix, its places times the coordinates of all pixels: mapped_grid's gradient."""
     places = input.reshape(input.shape[0], math.prod(sizes), len(sizes))
-    return xp.matmul(places.swapaxes(-1, -2), _base_grid(xp, sizes, align, input.dtype))
+    base = _base_grid(xp, sizes, align, input.dtype)
+    return xp.swapaxes(xp.matmul(base, places), -1, -2)
 
 
 @composite(home="nn.functional")

@@ -80,7 +80,7 @@ def _lowest(xp: Any, dtype: Any) -> Any:
 
 
 def table_of(sizes: Any, lists: Any) -> Any:
-    """The places in a flattened image of all windows, a row each; -1 fills up short ones.
+    """The places in a flattened image of all windows, a row each; their last fills up short ones.
 
     `lists` has for each dimension the places of each window along it.
     """
@@ -94,7 +94,11 @@ def table_of(sizes: Any, lists: Any) -> Any:
         kept = (table >= 0)[:, None, :, None] & (along >= 0)[None, :, None, :]
         table = host.where(kept, place, -1).reshape(place.shape[0] * place.shape[1], -1)
     order = host.argsort(table < 0, axis=1, stable=True)  # those that there are come first
-    return host.take_along_axis(table, order, 1)
+    table = host.take_along_axis(table, order, 1).astype("int32")
+    for column in range(1, table.shape[1]):
+        before, own = table[:, column - 1], table[:, column]
+        own[...] = host.where(own < 0, before, own)
+    return host.ascontiguousarray(table.T).T  # one place of all windows lies side by side
 
 
 @functools.lru_cache(maxsize=64)
@@ -459,8 +463,10 @@ def average_windows(
     layout = Layout(kernel, stride, padding, (1,) * len(kernel), 1)
     wide = widened(images)
     divisor = _divisor(xp, images.shape[2:], layout, counting, wide.dtype)
-    sums = _reduced(xp, _filled(xp, wide, padding, 0), kernel, stride, layout.dilation, xp.add)
-    return (sums / divisor).astype(images.dtype)
+    sums = xp.pooled_sums(wide, layout)
+    if sums is None:
+        sums = _reduced(xp, _filled(xp, wide, padding, 0), kernel, stride, layout.dilation, xp.add)
+    return (sums / divisor).astype(images.dtype, copy=False)
 
 
 @linear(
@@ -478,6 +484,9 @@ def spread_windows(
     layout = Layout(kernel, stride, padding, (1,) * len(kernel), 1)
     wide = widened(images)
     out = wide / _divisor(xp, sizes, layout, counting, wide.dtype)
+    found = xp.pooled_back(out, sizes, layout)
+    if found is not None:
+        return narrowed(found, images.dtype)
     for axis in range(images.ndim - 1, 1, -1):
         count, step = out.shape[axis], stride[axis - 2]
         shape = list(out.shape)

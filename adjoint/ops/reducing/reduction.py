@@ -21,7 +21,7 @@ from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import exp
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.node_names import by_dim
-from adjoint.ops.op import composite, general, linear
+from adjoint.ops.op import composite, elementwise, general, linear
 from adjoint.ops.reducing.cumulative import narrowed, product_of_others, widened
 from adjoint.tensors.core import TensorCore
 
@@ -565,11 +565,25 @@ def std_mean(
 # ---- exponentials that don't overflow ----
 
 
+@elementwise(
+    slope=lambda grad, input, whole: conj(scaled_power(conj(grad), input, whole)),
+    input=lambda grad, result: grad * conj(result),
+    whole=lambda grad, result: -grad * conj(result),
+    home=None,
+    inplace=False,
+)
+def scaled_power(xp: Any, slope: Array, input: Array, whole: Array) -> Array:
+    """slope times the exponential of input less whole."""
+    return slope * xp.exp(input - whole)
+
+
+def _log_sum_rule(grad: Value, input: Value, result: Value, dim: Any, keepdim: bool) -> Value:
+    slope, whole = (kept(each, input.shape, dim, keepdim) for each in (grad, result))
+    return conj(scaled_power(conj(slope), input, whole))
+
+
 @general(
-    input=lambda grad, input, result, dim, keepdim: (
-        kept(grad, input.shape, dim, keepdim)
-        * conj(exp(input - kept(result, input.shape, dim, keepdim)))
-    ),
+    input=_log_sum_rule,
     vmap=lambda input, input_shape, dim, keepdim: reduced(
         logsumexp, input_shape, [input, dim, keepdim]
     ),
@@ -588,6 +602,9 @@ def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
     axes = normal_dims(dim, input.ndim)
     if not input.size:
         return narrowed(xp.log(values.sum(axis=axes, keepdims=keepdim)), input.dtype)
+    found = xp.log_sums(values) if axes == (input.ndim - 1,) else None
+    if found is not None:
+        return found[..., None] if keepdim else found
     peak = values.real.max(axis=axes, keepdims=True)
     peak = xp.where(xp.isfinite(peak), peak, 0)
     total = xp.exp(values - peak).sum(axis=axes, keepdims=keepdim)

@@ -168,13 +168,8 @@ def _median_along(
     refuse_empty(input, axis)
     if input.ndim == 0:
         return xp.array(input), xp.zeros((), "int64")
-    count = input.shape[axis]
-    unknown = xp.isnan(input).sum(axis=axis, keepdims=True)
-    if ignore_nan:
-        rank = xp.maximum(count - unknown - 1, 0) // 2
-    else:
-        rank = xp.where(unknown > 0, count - unknown, (count - 1) // 2)
-    return _element(xp, input, axis, rank, keepdim)
+    index = xp.place_of_median(widened(input), axis, ignore_nan)
+    return chosen_along(xp, input, index, axis, keepdim)
 
 
 def _median_of_all(xp: Any, input: Any, ignore_nan: bool) -> Any:
