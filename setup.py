@@ -69,7 +69,7 @@ LENIENT += ["--follow-imports=silent"]
 # product is fused with a sum: then the bits of a result do not depend on where it is computed.
 # Few machines that have other sets take the plain one: it may be slow, but shall be small.
 LOOPS = {
-    "plain": ["-O2"],
+    "plain": ["-Os"],
     "avx2": ["-mavx2", "-mfma", "-mf16c"],
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma", "-mf16c"],
 }

@@ -518,8 +518,17 @@ static PyObject *apply(PyObject *module, PyObject *const *given, Py_ssize_t numb
 
 /* ---- copies ---- */
 
+/* What is one element for all is read once, and written many at a time. */
 #define COPY_EACH(T)                                                                               \
-    for (npy_intp i = 0; i < n; i++) memcpy(to + i * steps[1], from + i * steps[0], sizeof(T));
+    {                                                                                              \
+        T value;                                                                                   \
+        memcpy(&value, from, sizeof(T));                                                           \
+        if (steps[0] == 0 && steps[1] == sizeof(T))                                                \
+            for (npy_intp i = 0; i < n; i++) memcpy(to + i * sizeof(T), &value, sizeof(T));        \
+        else                                                                                       \
+            for (npy_intp i = 0; i < n; i++)                                                       \
+                memcpy(to + i * steps[1], from + i * steps[0], sizeof(T));                         \
+    }
 
 static void copy_elements(char **args, const npy_intp *dimensions, const npy_intp *steps,
                           void *data) {

@@ -460,14 +460,14 @@ def restride(target: Any, size: Any, stride: Any, offset: Any) -> bool:
     owner = array
     while type(owner.base) is NDARRAY:
         owner = owner.base
-    if not array.flags.writeable or not owner.flags.c_contiguous or whole is not owner:
+    if not array.flags.writeable or not owner.flags.c_contiguous or not whole.flags.c_contiguous:
         return False
     width: int = array.itemsize
     start = 0 if offset is None else offset
     if type(start) is not int or start < 0 or len(size) != len(stride):
         return False
-    if offset is None and array is not owner:
-        start = address(array) - address(owner)
+    if offset is None and array is not whole:
+        start = address(array) - address(whole)
     else:
         start *= width
     reach = start + width
@@ -477,8 +477,10 @@ def restride(target: Any, size: Any, stride: Any, offset: Any) -> bool:
             return False
         steps.append(step * width)
         reach += (count - 1) * step * width
-    if reach > owner.nbytes:
+    if reach > whole.nbytes:
         return False
+    if whole is not owner:
+        start += address(whole) - address(owner)
     before_change(target)
     target.rare().origin = whole
     target.replace_array(NDARRAY(tuple(size), array.dtype, owner, start, tuple(steps)))
