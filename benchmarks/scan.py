@@ -43,12 +43,10 @@ WHY: dict[str, str] = {
     "elements of windows are read one by one": "adaptive_max_pool2d max_pool3d",
     "its paths are summed again for the gradient": "ctc_loss",
     "OpenBLAS's LAPACK beside MKL's": """
-        cholesky_inverse geqrf linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex
-        linalg_ldl_solve
+        cholesky_inverse det geqrf linalg_det linalg_eigvals linalg_eigvalsh linalg_ldl_factor
+        linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor_ex
     """,
-    "the matrix is factored again for the gradient": """
-        linalg_solve_ex linalg_tensorsolve
-    """,
+    "the matrix is factored again for the gradient": "linalg_solve_ex linalg_tensorsolve",
     "NumPy sums, counts and finds with one thread": """
         argwhere bitwise_left_shift hash_tensor meshgrid nonzero nonzero_positions prod
     """,

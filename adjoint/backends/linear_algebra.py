@@ -2,21 +2,16 @@
 
 NumPy widens float32 first, which takes about twice the time; the loops beneath its functions have
 both precisions. A loop marks what it could not do by NaN: then NumPy's function is asked instead,
-and complains, or answers, as it always does. Threads share the matrices of a batch; BLAS has one
-thread meanwhile, as it has for single matrices that are too small for more.
+and complains, or answers, as it always does.
 """
 
-import ctypes
 import functools
 import importlib
-import threading
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from adjoint.backends.error_state import quiet, quietly
-from adjoint.backends.threads import helpers, share, shared
 from adjoint.backends.turning import in_order
 
 PANEL = 64  # columns that LAPACK takes together, if it has room for them
@@ -44,84 +39,19 @@ def by_columns(array: Any) -> Any:
 
 
 @functools.cache
-def _loops() -> Any:
-    """The loops beneath NumPy's functions, for threads to share; None where NumPy hides them."""
+def _loop(name: str) -> Any:
+    """A loop beneath NumPy's functions; None where NumPy keeps it elsewhere."""
     try:
         loops = importlib.import_module("numpy.linalg._umath_linalg")
     except ImportError:
         return None
-    share([each for each in vars(loops).values() if isinstance(each, np.ufunc)], most=LARGE)
-    return loops
-
-
-# ---- the threads of BLAS ----
-
-LARGE = 1 << 18  # elements of a matrix that is worth more than one of them
-_OPENBLAS = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}")
-
-
-@functools.cache
-def _blas_counts() -> list[tuple[Any, Any]]:
-    """The functions by which NumPy's and SciPy's OpenBLAS tell, and are told, their threads."""
-    found = []
-    for name in ("numpy.linalg._umath_linalg", "scipy.linalg._flapack"):
-        try:
-            library = ctypes.CDLL(importlib.import_module(name).__file__)
-        except (ImportError, OSError):
-            continue
-        for pattern in _OPENBLAS:
-            names = [pattern.format(verb + "_num_threads") for verb in ("get", "set")]
-            if all(hasattr(library, each) for each in names):
-                found.append((getattr(library, names[0]), getattr(library, names[1])))
-                break
-    return found
-
-
-class _OneThread:
-    """While it is entered, however often, OpenBLAS has one thread: it is slower with more."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.entered = 0
-        self.before: list[int] = []
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if self.entered == 0:
-                self.before = [get() for get, _ in _blas_counts()]
-                for _, limit in _blas_counts():
-                    limit(1)
-            self.entered += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self.lock:
-            self.entered -= 1
-            if self.entered == 0:
-                for (_, limit), count in zip(_blas_counts(), self.before, strict=True):
-                    limit(count)
-
-
-_one_thread = _OneThread()
-
-
-def called(function: Any, array: Any, *args: Any, **options: Any) -> Any:
-    """What a function of LAPACK answers about matrices, with one thread of BLAS for small ones."""
-    if helpers.allowed < 2 or array.ndim < 2 or array.shape[-1] * array.shape[-2] > LARGE:
-        return function(array, *args, **options)
-    with _one_thread:
-        return function(array, *args, **options)
-
-
-def for_matrices(function: Any, places: Iterable[Any], array: Any) -> None:
-    """Call a function with the place of each matrix of a batch, in threads if there are many."""
-    called(lambda _: shared(function, [*places], array.size), array)
+    return getattr(loops, name, None)
 
 
 def _single(name: str, *arrays: Any) -> Any:
     """What a loop answers in single precision; None where NumPy's function is to be asked."""
     kind = arrays[0].dtype
-    single = kind.char in "fF" and arrays[0].size
-    loop = getattr(_loops(), name, None) if single else None
+    loop = _loop(name) if kind.char in "fF" and arrays[0].size else None
     if loop is None or any(array.dtype != kind or array.ndim < 2 for array in arrays):
         return None
     inputs = kind.char * len(arrays) + "->"
@@ -129,21 +59,20 @@ def _single(name: str, *arrays: Any) -> Any:
     if signature is None:
         return None
     with quiet():
-        found = called(loop, *arrays, signature=signature)
+        found = loop(*arrays, signature=signature)
     parts = found if type(found) is tuple else (found,)
     return None if np.isnan(min(parts, key=np.size)).any() else found
 
 
 def _plain(name: str, *args: Any) -> Any:
     """What NumPy's function answers; all of them change the error state, which a signal may end."""
-    return called(quietly(getattr(np.linalg, name)), *args)
+    return quietly(getattr(np.linalg, name))(*args)
 
 
 class LinearAlgebra:
     """What `np.linalg` has."""
 
     def __init__(self) -> None:
-        _loops()  # shared from now on
         own = vars(type(self))
         for name in np.linalg.__all__:
             if name not in own:
@@ -201,9 +130,6 @@ class LinearAlgebra:
         turned = by_columns(array)
         tau = np.empty((*array.shape[:-2], min(array.shape[-2:])), array.dtype)
         room = PANEL * array.shape[-1]
-
-        def compute(place: Any) -> None:
+        for place in np.ndindex(tau.shape[:-1]):
             _, tau[place], _, _ = reflect(turned[place].T, lwork=room, overwrite_a=1)
-
-        for_matrices(compute, np.ndindex(tau.shape[:-1]), turned)
         return turned, tau

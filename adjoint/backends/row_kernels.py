@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.backends import standardizing
 from adjoint.backends.error_state import quiet
-from adjoint.backends.linear_algebra import PANEL, by_columns, for_matrices, lapack_function
+from adjoint.backends.linear_algebra import PANEL, by_columns, lapack_function
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.shared_rows import by_rows
@@ -167,11 +167,8 @@ class RowKernels(Namespace):
             return None
         turned = by_columns(array)
         pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
-
-        def compute(place: Any) -> None:
+        for place in np.ndindex(array.shape[:-2]):
             pivots[place] = factor(turned[place].T, overwrite_a=1)[1]
-
-        for_matrices(compute, np.ndindex(array.shape[:-2]), turned)
         return by_columns(turned), np.add(pivots, 1, out=pivots)
 
     def exchanged(self, pivots: Any, rows: int) -> Any:
@@ -191,7 +188,7 @@ class RowKernels(Namespace):
         turned, pivots = by_columns(array), np.empty(array.shape[:-1], np.int32)
         info = np.empty(array.shape[:-2], np.int32)
         room = PANEL * array.shape[-1]
-        for place in np.ndindex(info.shape):  # SciPy keeps the interpreter's lock meanwhile
+        for place in np.ndindex(info.shape):
             matrix = turned[place].T
             _, pivots[place], info[place] = factor(matrix, lower=1, lwork=room, overwrite_a=1)
         return self.tril(by_columns(turned)), pivots, info

@@ -6,7 +6,6 @@ import pytest
 import adjoint
 from adjoint.backends import threads
 from adjoint.backends.fourier import Transforms
-from adjoint.backends.linear_algebra import _blas_counts
 from adjoint.backends.loops import written
 from adjoint.backends.numpy import host
 from adjoint.backends.turning import in_its_order, in_order
@@ -196,26 +195,3 @@ def test_rows_know_nothing_of_each_other():
     found = ours.fftn(given, (360,), (1,), "backward")
     assert found[:8].tobytes() == alone.tobytes()
     assert np.isnan(found[9]).all()
-
-
-# ---- matrices ----
-
-
-def test_matrices_of_a_batch_and_the_threads_of_blas():
-    rng = np.random.default_rng(3)
-    matrices = (rng.normal(size=(24, 64, 64)) / 40 + np.eye(64)).astype("f")
-    counts = [get() for get, _ in _blas_counts()]
-    for function in (np.linalg.det, np.linalg.inv, np.linalg.eigvalsh, np.linalg.cholesky):
-        own = getattr(host.linalg, function.__name__)
-        given = matrices @ matrices.swapaxes(1, 2)
-        np.testing.assert_allclose(own(given), function(given.astype("d")), rtol=2e-2, atol=1e-3)
-    packed, pivots = host.lu(matrices)
-    for k in (0, 23):
-        alone = host.lu(matrices[k : k + 1])
-        assert packed[k].tobytes() == alone[0].tobytes()
-        assert pivots[k].tobytes() == alone[1].tobytes()
-    assert [get() for get, _ in _blas_counts()] == counts
-    matrices[7] = 0
-    with pytest.raises(np.linalg.LinAlgError):
-        host.linalg.inv(matrices)
-    assert [get() for get, _ in _blas_counts()] == counts
