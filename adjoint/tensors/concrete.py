@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.backends.namespace import Memory, Namespace
 from adjoint.call.context import current
-from adjoint.tensors.core import backend_of
+from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import Tensor
 
 
@@ -22,6 +22,14 @@ def has_values(tensor: Tensor) -> bool:
         return False
     xp: Namespace = backend_of(tensor.array).xp
     return xp.valued()
+
+
+def place_apart(tensor: Tensor, other: Tensor) -> Any:
+    """The device of another tensor; None if both are there. Classes that answer are not asked."""
+    if type(tensor.array) is type(other.array) is NDARRAY:
+        return None
+    where = backend_of(other.array).device(other.array)
+    return None if backend_of(tensor.array).device(tensor.array) == where else where
 
 
 def lying(tensor: Tensor) -> Any:

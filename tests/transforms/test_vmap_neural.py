@@ -37,7 +37,7 @@ MOST = 4  # samples of a composite that are looked at
 LEFT_OUT = {
     "argwhere", "nonzero", "nonzero_static", "repeat_interleave", "unique", "unique_consecutive",
     "as_strided", "as_strided_", "as_strided_copy", "as_strided_scatter", "bernoulli", "binomial",
-    "dropout", "dropout_", "masked_select", "segment_reduce",
+    "dropout", "dropout_", "masked_select", "native_dropout", "segment_reduce",
 }  # fmt: skip
 
 

@@ -38,8 +38,7 @@ from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.composites import overridable
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
-from adjoint.tensors.concrete import concrete, lying, memory_of, place_of
-from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.concrete import concrete, lying, memory_of, place_apart, place_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import apply_inplace
@@ -181,10 +180,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:
     if src is self and not self.requires_grad:  # nothing to do, also where memory is seen twice
         self.counter().bump()
         return self
-    if isinstance(src, Tensor) and not type(src.array) is type(self.array) is NDARRAY:
-        where = backend_of(self.array).device(self.array)  # a class is asked about the copy alone
-        if backend_of(src.array).device(src.array) != where:
-            src = moved(src, where)
+    if isinstance(src, Tensor):
+        where = place_apart(src, self)
+        src = src if where is None else moved(src, where)
     return apply_inplace(copy, [self, src, non_blocking])
 
 

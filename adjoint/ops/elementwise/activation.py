@@ -483,9 +483,20 @@ def _gated_bend(grad: Value, slope: Value, input: Value, dim: int) -> Value:
     return cat([on_second * steep, (on_first + on_second * first * (1 - 2 * step)) * steep], dim)
 
 
+def _bent_tangent(
+    slope: Value, slope_tangent: Any, input: Value, input_tangent: Any, dim: int
+) -> Value:
+    bent = None if input_tangent is None else _gated_bend(input_tangent, slope, input, dim)
+    if slope_tangent is None:
+        return bent
+    moved = gated_slopes(slope_tangent, input, dim)
+    return moved if bent is None else moved + bent
+
+
 @general(
     slope=lambda grad, input, dim: _gated_tangent(input, grad, dim),
     input=_gated_bend,
+    jvp=_bent_tangent,
     batching=FRONT,
     node_name="GluBackwardBackward0",
     home=None,

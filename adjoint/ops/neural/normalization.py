@@ -477,6 +477,8 @@ def local_response_norm(
         )
     if input.numel() == 0:
         return input
+    if size < 1:
+        raise RuntimeError(f"local_response_norm(): size must be positive, got {size}")
     channels = input.shape[1]
     flat = reshape(square(input), (input.shape[0], 1, channels, math.prod(input.shape[2:])))
     sides = ((size // 2, (size - 1) // 2), (0, 0))

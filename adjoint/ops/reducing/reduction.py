@@ -604,7 +604,7 @@ def logsumexp(xp: Any, input: Array, dim: Any, keepdim: bool = False) -> Array:
         return narrowed(xp.log(values.sum(axis=axes, keepdims=keepdim)), input.dtype)
     found = xp.log_sums(values) if axes == (input.ndim - 1,) else None
     if found is not None:
-        return found[..., None] if keepdim else found
+        return narrowed(found[..., None] if keepdim else found, input.dtype)
     peak = values.real.max(axis=axes, keepdims=True)
     peak = xp.where(xp.isfinite(peak), peak, 0)
     total = xp.exp(values - peak).sum(axis=axes, keepdims=keepdim)
