@@ -27,7 +27,7 @@ def recorded_pass(kit: Kit) -> Any:
         y.register_hook(kit.hook)
         y.sum().backward(create_graph=True)
         if kit.is_adjoint:
-            x.grad = x.grad.detach()  # or else the graph stays, with the gradient it belongs to
+            x.grad.detach_()  # or else the graph stays, with the gradient it belongs to
 
     return run
 
