@@ -19,6 +19,7 @@ _core: Any = jax.extend.core
 
 ALIGNMENT: Final = 64  # bytes: where XLA takes memory as it lies
 _READS: Final = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+WIDE: Final = 8  # bytes of a number of 64 bits
 LARGE: Final = 1 << 17  # bytes: from here on, looking at XLA's memory is cheaper than a copy
 
 Spec = tuple[tuple[int, ...], Any]  # shape and data type
@@ -106,6 +107,11 @@ def wide() -> Any:
     return _jax.enable_x64(True)
 
 
+def is_wide() -> bool:
+    """Whether JAX is set to have data types of 64 bits here and now."""
+    return bool(_jax.config.jax_enable_x64)
+
+
 def value_was_read(error: BaseException | None) -> bool:
     """Whether among the causes of an error JAX complains that a value was asked for."""
     while error is not None:
@@ -142,8 +148,22 @@ class Program:
         self.steps = steps
         self.outputs: list[int] = []  # the places of the outputs
         self.size = 0
+        self.kinds: list[Any] = []  # data types of the inputs of a program of one piece
         self.ready: Any = None
         self.only: Any = steps[0].call if len(steps) == 1 and steps[0].host == XLA else None
+        self.overwritten: list[int] = []  # positions of inputs whose memory results may take over
+
+    def take_words(self, kinds: dict[int, Any]) -> None:
+        """Take inputs of these data types, at these positions, in words: see `words`."""
+        function = self.only.__wrapped__
+
+        def unpacked(*arrays: Any) -> Any:
+            given = list(arrays)
+            for position, kind in kinds.items():
+                given[position] = _jax.lax.bitcast_convert_type(arrays[position], kind)
+            return function(*given)
+
+        self.only = _jax.jit(unpacked)
 
     def results(self, arrays: list[Any]) -> list[Any]:
         """The outputs of a program of one piece."""
@@ -153,11 +173,33 @@ class Program:
 
     def results_at_once(self, arrays: list[Any]) -> list[Any]:
         """The same for arrays of JAX's own, all of them, which needs less preparation."""
+        given = list(arrays)
+        for position, copied in zip(self.overwritten, self.copies(arrays)):
+            given[position] = copied
         if self.ready is None:
             with wide():
-                self.ready = self.only.lower(*arrays).compile()
-        found: list[Any] = self.ready(*arrays)
+                taking = _jax.jit(self.only.__wrapped__, donate_argnums=self.overwritten)
+                self.ready = taking.lower(*given).compile()
+        found: list[Any] = self.ready(*given)
         return found
+
+    def copies(self, arrays: list[Any]) -> list[Any]:
+        """Copies of the inputs whose memory results take over."""
+        return [_jax.numpy.array(arrays[each], copy=True) for each in self.overwritten]
+
+    def overwriting(self) -> Any:
+        """The call that takes over memory, of C++ alone; None before a first call has prepared it.
+
+        Python code would hear signals between the program's end and what is done with its results.
+        """
+        call = getattr(self.ready, "_call", None)
+        return call if type(call) is type(self.only) else None
+
+
+def signatures(call: Any) -> int:
+    """How many kinds of arguments C++ knows of a call; for others Python code prepares it first."""
+    found: int = call._cache_size()  # noqa: SLF001  there is no public name
+    return found
 
 
 class Run:
@@ -231,6 +273,7 @@ def built(traced: Any, count: int) -> Program:
         places = list(range(len(taken)))
         program = Program(numbers, [], [Step(piece, XLA, places, [])])
         program.size = len(taken)
+        program.kinds = [var.aval.dtype for var in taken]
         return program
     return _Arrangement(jaxpr, taken, consts, work).program(numbers)
 
@@ -365,6 +408,16 @@ def shown(array: Any) -> Any:
     """XLA's view of an aligned array: it reads what is there when a program runs."""
     with wide():
         return _jax.dlpack.from_dlpack(array)
+
+
+def words(array: Any) -> Any:
+    """An array of NumPy in words of 32 bits where its numbers have 64.
+
+    JAX takes those without looking whether it is set to numbers of 64 bits, and without Python.
+    """
+    if array.dtype.itemsize != WIDE:
+        return array
+    return np.ascontiguousarray(array).reshape(*array.shape, 1).view(np.uint32)
 
 
 def sent(array: Any) -> Any:

@@ -22,20 +22,24 @@ class Inputs:
         self.fixed: list[tuple[int, Any]] = []  # tensors that are the same at every call
         self.known: list[Any] = []  # their arrays at the last call
         self.handed: set[int] = set()  # those whose memory XLA can't take as it lies
+        self.taken = 0  # how often a tensor came with another array than at the last call
         self.rooms: dict[int, Any] = {}  # memory for copies of others, and XLA's view of it
         self.moving: list[tuple[int, Place]] = []  # arguments and gradients
         self.places: dict[int, int] = {}  # of what events make, by their ids
         # Copies for XLA are of use where it can read them, and nobody else gets to see them.
         self.copying = tracing.device.type != "xla" and program.only is not None
         self.spread = tracing.spread is not None  # over the devices of a mesh
-        # What events make seldom differs from call to call: where XLA's memory is, a copy is kept.
-        self.sending = tracing.device.type == "xla" and not self.spread
-        self.sent: dict[int, tuple[Any, bytes, Any]] = {}
+        # What events make is handed over at each call; where it stays the same, XLA keeps a copy.
+        self.sending = tracing.device.type == "xla" and not self.spread and program.only is not None
+        self.given: dict[int, tuple[Any, bytes]] = {}  # at the last call, and its values
         self.shardings: dict[int, Any] = {}
+        wide: dict[int, Any] = {}
         for position, number in enumerate(numbers):
             source = tracing.inputs[number]
             if not isinstance(source, Lifted):
                 self.places[id(source)] = position
+                if self.sending and program.kinds[position].itemsize == xla.WIDE:
+                    wide[position] = program.kinds[position]
                 continue
             self.specs[position] = (tuple(source.array.shape), source.array.dtype)
             if self.spread:
@@ -45,6 +49,8 @@ class Inputs:
                 self.known.append(None)
             else:
                 self.moving.append((position, source.place))
+        if wide:
+            program.take_words(wide)
 
     def gather(self, arguments: list[Any]) -> list[Any]:
         """The arrays, but for what events make."""
@@ -78,6 +84,7 @@ class Inputs:
 
     def _take(self, number: int, position: int, tensor: Any) -> None:
         """Take the array of a tensor that stays: from then on XLA reads its memory."""
+        self.taken += 1
         array = tensor.current_array()
         self._compare(position, array)
         if self.spread:
@@ -104,17 +111,21 @@ class Inputs:
         position = self.places.get(id(event))
         if position is None:
             return
-        if not self.sending or type(made) is not NDARRAY or made.nbytes > FEW:
+        if not self.sending or type(made) is not NDARRAY:
             self.arrays[position] = self._copied(position, made)
             return
-        last = self.sent.get(position)
+        last = self.given.get(position)
         if last is not None and last[0] is made:
             return
-        values = made.tobytes()
-        if last is None or last[1] != values:
-            last = (made, values, xla.sent(made))
-        self.sent[position] = (made, values, last[2])
-        self.arrays[position] = last[2]
+        values = made.tobytes() if made.nbytes <= FEW else b""
+        self.given[position] = (made, values)
+        now = self.arrays[position]
+        if last is None or last[1] != values or not values:
+            self.arrays[position] = xla.words(made)
+        elif type(now) is NDARRAY:
+            self.arrays[position] = xla.sent(now)
+        if type(now) is not type(self.arrays[position]):
+            self.taken += 1
 
     def _copied(self, position: int, array: Any) -> Any:
         """A copy where XLA reads it again at each call; of a large array itself."""

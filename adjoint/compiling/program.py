@@ -6,16 +6,20 @@ from typing import Any
 
 from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import xla
+from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.copies import Copies
 from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.host import Visit
 from adjoint.compiling.inputs import Inputs
 from adjoint.compiling.outcomes import Outcome
+from adjoint.compiling.overwriting import Overwriting
 from adjoint.compiling.places import Argument, GradientOf, Place
 from adjoint.compiling.resuming import Resumed
 from adjoint.optim.writes import write_at_once
 from adjoint.tensors.core import NDARRAY, counting, have_kept, renew, set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
+
+_BLANK: Any = numpy_backend.xp.empty(0)  # what new tensors hold until a program has run
 
 
 class Program:
@@ -40,9 +44,9 @@ class Program:
         self.copies = Copies(outcome)
         staying = set(self.copies.sources)
         self.varying = [each for each in outcome.changed if each[1] not in staying]
-        # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
-        self.following: list[tuple[int, int, int]] | None = None
+        self.bumps = [n for n, (_, _, bumps) in enumerate(self.varying) for _ in range(bumps)]
         self.made = outcome.made
+        self.written = self.made + [output for _, output, _ in self.varying]
         self.receiving = [] if self.on_xla else [outcome.packing.receiving[n] for n in self.made]
         self.gradients = outcome.gradients
         self.answers = outcome.answers
@@ -55,6 +59,11 @@ class Program:
         self.spent = False  # it is good for one call
         # Nothing but XLA changes anything: if it fails there is nothing to be undone.
         self.simple = self.xla.only is not None and all(event.only_asks for event in self.events)
+        # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
+        self.following = self._followed(traced.out_avals) if self.on_xla else []
+        self.overwriting: Overwriting | None = None
+        if self.xla.only is not None and self.rest is None and self.following and not INTERPRETED:
+            self.overwriting = Overwriting(self.xla, self.inputs, self.following)
 
     # ---- before ----
 
@@ -85,7 +94,7 @@ class Program:
         if self.simple:
             for event in self.events:
                 self.inputs.give(event, event.act())
-            return self.finish(arguments, self._results(inputs), None)
+            return self._finished(arguments, inputs, None)
         visit = Visit(self, arguments)
         try:
             for event in self.events:
@@ -93,17 +102,59 @@ class Program:
                 self.inputs.give(event, event.act())
             if self.xla.only is None:
                 return self._with_host(arguments, inputs, visit)
-            return self.finish(arguments, self._results(inputs), visit)
+            return self._finished(arguments, inputs, visit)
         except BaseException:
             if not visit.done:
                 visit.undo()
             raise
+
+    def _finished(self, arguments: list[Any], inputs: list[Any], visit: Visit | None) -> Any:
+        """The answer of a program of one piece, when all is written."""
+        call = None if self.overwriting is None else self.overwriting.call()
+        if call is None:
+            return self.finish(arguments, self._results(inputs), visit)
+        return self._launched(call, arguments, inputs, visit)
 
     def _results(self, inputs: list[Any]) -> list[Any]:
         """The outputs of a program of one piece."""
         if self.inputs.handed or self.inputs.spread:
             return self.xla.results(inputs)
         return self.xla.results_at_once(inputs)
+
+    def _launched(
+        self, call: Any, arguments: list[Any], inputs: list[Any], visit: Visit | None
+    ) -> Any:
+        """The answer, by a call that takes over memory: tensors get results as it returns."""
+        assert self.overwriting is not None
+        made = [Tensor(_BLANK, AS_IS) for _ in self.made]
+        answer = self.answer(made, arguments)
+        changed = [place.found(arguments) for place, _, _ in self.varying]
+        counters = [changed[number].counter() for number in self.bumps]
+        leaves, gradients = self._gradients(arguments, made)
+        calls = self._further_calls(visit)
+        outputs = self.overwriting.launched(
+            call, inputs, made + changed, self.written, leaves, gradients, counters, calls
+        )
+        self._follow(outputs)
+        return answer
+
+    def _further_calls(self, visit: Visit | None) -> list[tuple[Any, ...]]:
+        """What else changes when a call succeeds: counts of steps, and that it is done."""
+        calls: list[tuple[Any, ...]] = []
+        for event in self.events if visit is None else visit.begun:
+            calls += event.writes()
+        if visit is not None:
+            calls.append((set_attribute, visit, "done", True))
+        return calls
+
+    def _gradients(self, arguments: list[Any], made: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The leaves whose gradient is set, and to what."""
+        leaves = [place.found(arguments) for place, _, _ in self.gradients]
+        gradients = [
+            made[slot] if slot >= 0 else None if other is None else other.found(arguments)
+            for _, slot, other in self.gradients
+        ]
+        return leaves, gradients
 
     def _with_host(self, arguments: list[Any], inputs: list[Any], visit: Visit) -> Any:
         """The answer of a program in pieces, between which the host is called."""
@@ -130,11 +181,7 @@ class Program:
         if self.rest is not None:
             self._join(made, arguments, run)
         answer = self.answer(made, arguments)
-        calls = self.copies.calls.copy()
-        for event in self.events if visit is None else visit.begun:
-            calls += event.writes()
-        if visit is not None:
-            calls.append((set_attribute, visit, "done", True))
+        calls = self.copies.calls + self._further_calls(visit)
         self._write(calls, arguments, outputs, made)
         if self.on_xla:
             self._follow(outputs)
@@ -159,13 +206,8 @@ class Program:
             else:
                 tensors.append(tensor)
                 arrays.append(outputs[output])
-            for _ in range(bumps):
-                counters.append(tensor.counter())
-        leaves = [place.found(arguments) for place, _, _ in self.gradients]
-        gradients = [
-            made[slot] if slot >= 0 else None if other is None else other.found(arguments)
-            for _, slot, other in self.gradients
-        ]
+            counters += [tensor.counter()] * bumps
+        leaves, gradients = self._gradients(arguments, made)
         if INTERPRETED:
             calls += [(set_attribute, *each) for each in zip(tensors, repeat("array"), arrays)]
             calls += [(set_attribute, tensor, "known", None) for tensor in tensors]
@@ -177,17 +219,19 @@ class Program:
         else:
             renew(tensors, arrays, leaves, gradients, counters)
 
+    def _followed(self, results: Any) -> list[tuple[int, int, int]]:
+        """Of tensors that get a result: their number and position as an input, and the result."""
+        found: list[tuple[int, int, int]] = []
+        for place, output, _ in self.varying:
+            number, position = self.inputs.place(place.tensor)
+            kind = (results[output].shape, results[output].dtype)
+            if position >= 0 and not self.inputs.spread and self.inputs.specs[position] == kind:
+                found.append((number, position, output))
+        return found
+
     def _follow(self, outputs: list[Any]) -> None:
         """Know what tensors hold now as the inputs of the next call, so that none is looked at."""
         inputs = self.inputs
-        if self.following is None:
-            self.following = []
-            for place, output, _ in self.varying:
-                number, position = inputs.place(place.tensor)
-                array = outputs[output]
-                if position >= 0 and not inputs.spread:
-                    if inputs.specs[position] == (array.shape, array.dtype):
-                        self.following.append((number, position, output))
         for number, position, output in self.following:
             inputs.known[number] = inputs.arrays[position] = outputs[output]
 

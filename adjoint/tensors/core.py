@@ -5,6 +5,7 @@ lies above them and is made through `upper.tensor`.
 """
 
 from itertools import repeat
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
 
 from adjoint import backends
@@ -250,6 +251,38 @@ def renew(
         leaf: TensorCore = each
         leaf.gradient = gradient
     _count_up(counters)
+
+
+def launch(
+    call: Any,
+    inputs: list[Any],
+    tensors: list[Any],
+    sources: list[int],
+    leaves: list[Any],
+    gradients: list[Any],
+    counters: list[VersionCounter],
+    calls: list[tuple[Any, ...]],
+) -> Any:
+    """Make a call, let tensors have what it answers, and make further calls, which must not fail.
+
+    Compiled, it runs no bytecode in between, so that no signal parts them.
+    """
+    outputs = call(*inputs)
+    renew(tensors, [outputs[source] for source in sources], leaves, gradients, counters)
+    for each in calls:
+        each[0](*each[1:])
+    return outputs
+
+
+def most_held(arrays: list[Any], positions: list[int]) -> int:
+    """How often the array at one of these positions is referred to, of the one most often."""
+    most = 0
+    for position in positions:
+        most = max(most, getrefcount(arrays[position]))
+    return most
+
+
+UNSHARED: Final = most_held([object()], [0])  # by the list alone
 
 
 def _count_up(counters: list[VersionCounter]) -> None:

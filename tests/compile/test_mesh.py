@@ -10,6 +10,7 @@ pytest.importorskip("jax")
 from tests.interpreter import fresh_python
 
 PROGRAM = Path(__file__).with_name("mesh_program.py")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

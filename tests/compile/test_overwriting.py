@@ -1,0 +1,195 @@
+"""Results on XLA take over the memory of what they replace, unless somebody else looks at it."""
+
+import gc
+import itertools
+import sys
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+import adjoint
+from adjoint import nn, optim
+from adjoint.backends import xla
+from tests.compile.test_interrupts import TRACED, differs
+from tests.signals import heard_at
+
+compiled_package = pytest.mark.skipif(
+    not adjoint.__compiled__, reason="the sources never take over memory: Python hears signals"
+)
+
+
+class Training:
+    """A network on XLA, trained by a compiled step; a schedule is an event that can be undone."""
+
+    def __init__(self, kind=optim.Adam, schedule=False):
+        adjoint.manual_seed(0)
+        self.model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).to("xla")
+        self.optimizer = kind(self.model.parameters(), lr=0.1)
+        self.schedule = optim.lr_scheduler.StepLR(self.optimizer, 1, 0.9) if schedule else None
+        self.x = adjoint.randn(5, 3).to("xla")
+        self.call = adjoint.compile(self.step)
+
+    def step(self):
+        self.optimizer.zero_grad()
+        loss = (self.model(self.x) ** 2).sum()
+        loss.backward()
+        self.optimizer.step()
+        if self.schedule is not None:
+            self.schedule.step()
+        return loss.detach()
+
+    def warmed(self):
+        """The same after so many calls that C++ alone makes the next."""
+        for _ in range(6):
+            self.call()
+        assert self.call.count == 1
+        return self
+
+    def tensors(self):
+        kept = [t for state in self.optimizer.state.values() for t in state.values()]
+        return [*self.model.parameters(), *kept]
+
+    def seen(self):
+        """All that a call changes."""
+        tensors = self.tensors()
+        return [
+            [tensor.detach().cpu().numpy().copy() for tensor in tensors],
+            [tensor._version for tensor in self.model.parameters()],
+            [id(parameter.grad) for parameter in self.model.parameters()],
+        ]
+
+
+def places(training):
+    return [p.array.unsafe_buffer_pointer() for p in training.model.parameters()]
+
+
+@pytest.mark.parametrize("schedule", [False, True])
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam])
+def test_a_training_is_that_of_eager_code(kind, schedule):
+    one, other = Training(kind, schedule), Training(kind, schedule)
+    for _ in range(10):
+        np.testing.assert_allclose(one.call().item(), other.step().item(), rtol=1e-5)
+    for ours, theirs in zip(one.tensors(), other.tensors(), strict=True):
+        np.testing.assert_allclose(ours.detach().cpu(), theirs.detach().cpu(), rtol=1e-4, atol=1e-6)
+    assert [p._version for p in one.tensors()] == [p._version for p in other.tensors()]
+
+
+@compiled_package
+def test_no_python_code_of_jax_runs():
+    """Between the program and the writing of its results none could be interrupted, then."""
+    for kind in (optim.SGD, optim.Adam):
+        training = Training(kind).warmed()
+        names = []
+
+        def note(frame, event, argument, names=names):
+            if event == "call" and frame.f_globals["__name__"].startswith("jax"):
+                names.append(frame.f_code.co_name)
+
+        before = sys.getprofile()
+        gc.disable()  # JAX is called when the collector runs
+        sys.setprofile(note)
+        try:
+            training.call()
+        finally:
+            sys.setprofile(before)
+            gc.enable()
+        assert set(names) <= {"<lambda>"}  # which says beforehand whether it has 64 bits
+
+
+@compiled_package
+def test_memory_is_taken_over():
+    training = Training().warmed()
+    before = places(training)
+    training.call()
+    assert places(training) == before
+    other = training.model[0].weight.detach()
+    training.call()
+    assert places(training)[0] != before[0]
+    del other
+    training.call()
+    before = places(training)
+    training.call()
+    assert places(training) == before
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda weight: weight.detach(),
+        lambda weight: weight.data,
+        lambda weight: adjoint.from_dlpack(weight.detach()),
+        lambda weight: weight.detach().view(-1),
+        lambda weight: weight.detach().numpy(force=True),
+        lambda weight: weight.array,
+        lambda weight: jax.device_put(weight.array),
+    ],
+    ids=["detach", "data", "dlpack", "view", "numpy", "array", "device_put"],
+)
+def test_who_looks_at_the_memory_keeps_it(look):
+    training = Training().warmed()
+    seen = look(training.model[0].weight)
+    before = np.array(training.model[0].weight.detach().cpu()).reshape(-1)
+    for _ in range(2):
+        training.call()
+    np.testing.assert_array_equal(np.array(getattr(seen, "array", seen)).reshape(-1), before)
+    assert not np.array_equal(np.array(training.model[0].weight.detach().cpu()).ravel(), before)
+
+
+def test_a_tensor_that_got_another_array_is_taken_as_it_is():
+    training, other = Training().warmed(), Training().warmed()
+    for each in (training, other):
+        each.model[0].weight.data = adjoint.ones(4, 3).to("xla")
+    kept = training.model[0].weight.data
+    for _ in range(3):
+        training.call()
+        other.step()
+    np.testing.assert_allclose(
+        training.model[0].weight.detach().cpu(), other.model[0].weight.detach().cpu(), rtol=1e-4
+    )
+    assert (kept == 1).all()
+
+
+@pytest.mark.parametrize("schedule", [False, True])
+def test_wherever_a_signal_is_heard_all_or_nothing(schedule):
+    training = Training(schedule=schedule).warmed()
+    befores, afters = 0, 0
+    for number in itertools.count():
+        grads = [parameter.grad for parameter in training.model.parameters()]  # ids stay theirs
+        before = training.seen()
+        if not heard_at(number, training.call, folder=TRACED):
+            break
+        changes = {differs(a, b) for a, b in zip(before, training.seen(), strict=True)}
+        assert len(changes) == 1, f"at place {number}"
+        befores, afters = (befores, afters + 1) if changes.pop() else (befores + 1, afters)
+        del grads
+    assert befores > 20
+    assert afters > 0
+
+
+@compiled_package
+def test_a_signal_heard_while_a_call_is_prepared_loses_nothing(monkeypatch):
+    training = Training().warmed()
+    for parameter in training.model.parameters():
+        parameter.data = parameter.data.clone()  # so that the call is not known to be C++'s alone
+    before = training.seen()
+    (signature,) = training.call.signatures.values()
+    call = signature.programs[0].xla.overwriting()
+
+    class Interrupted:
+        """The call, with a signal that is heard when it has been made."""
+
+        _cache_size = call._cache_size
+
+        def __call__(self, *arrays):
+            call(*arrays)
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(xla.Program, "overwriting", lambda program: Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            training.call()
+    for ours, old in zip(training.seen(), before, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(ours, old, strict=True))
+    assert training.call().item() > 0
