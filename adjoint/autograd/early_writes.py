@@ -98,7 +98,7 @@ class Log:
                 continue
             after = self.advanced(before, entry.part)
             runs = [Entry(run.owner, self.advanced(run.before, entry.part), None) for run in runs]
-        self.entries = [*runs, *parts]
+        self.entries = _joined(runs, parts)
 
     def advanced(self, before: State | None, part: Any) -> State:
         """What a gradient is if to what it was this is added."""
@@ -172,13 +172,26 @@ class Log:
         writes.set(self, "entries", kept)
 
 
+def _joined(runs: list[Entry], parts: list[Entry]) -> list[Entry]:
+    """Runs and additions in one list; additions that go all at once become a run, or part of one.
+
+    So the log of passes within passes has two entries, however deep they are.
+    """
+    owner = parts[0].owner if parts else None
+    if owner is None or any(part.owner is not owner for part in parts):
+        return [*runs, *parts]
+    if not runs:
+        return [Entry(owner, parts[0].before, None)]
+    return runs if runs[-1].owner is owner else [*runs, *parts]
+
+
 def _within(entry: Entry, task: "GraphTask") -> bool:
     """Whether what a pass wrote goes as well if this entry is taken back."""
     writer = entry.writer()
     outer: GraphTask | None = task
-    while outer is not None and outer is not writer:
+    while outer is not None and writer is not None and outer.depth > writer.depth:
         outer = outer.parent
-    return outer is not None
+    return outer is writer
 
 
 def _put_back(writes: "Writes", tensor: "TensorCore", state: State) -> None:
