@@ -46,7 +46,8 @@ def _foreach(name: str) -> Callable[..., Any]:
         if places is _PRODUCT and len(others) == len(places) and isinstance(others[-1], Tensor):
             others = (*others[:-1], others[-1].tolist())
         lists = [each for each in (tensors, *others) if isinstance(each, (list, tuple))]
-        if not lists or not lists[0] or any(len(each) != len(lists[0]) for each in lists):
+        lengths = {len(each) for each in lists}
+        if len(lengths) != 1 or 0 in lengths:
             raise RuntimeError(
                 f"_foreach_{name}: lists of one length, of a tensor or more, are needed; got "
                 f"{' and '.join(str(len(each)) for each in lists) or 'none'}"
