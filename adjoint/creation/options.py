@@ -73,6 +73,9 @@ class Options:
         plain = where.type == "cpu" and current().tracing is None
         self.xp = host if plain else maker(where)  # makes the arrays
         self.requires_grad = given.get("requires_grad", False)
+        if not isinstance(self.requires_grad, bool):
+            kind_given = type(self.requires_grad).__name__
+            raise TypeError(f"{name}(): argument 'requires_grad' must be bool, not {kind_given}")
         self.memory_format = given.get("memory_format")
 
     def kind(self, default: dtype | None = None) -> dtype:

@@ -64,7 +64,8 @@ def _foreach(name: str) -> Callable[..., Any]:
 def _applied(row: tuple[Any, ...], name: str, options: dict[str, Any]) -> Any:
     """The method of a row's first, with the others."""
     stem = name.rstrip("_")
-    first, *others = row
+    first: Any = row[0]
+    others = list(row[1:])
     if _PLACES.get(stem) is _PRODUCT and len(others) == len(_PRODUCT):
         options = {**options, "value": others.pop()}
     if not isinstance(first, Tensor):  # a number to the power of each
