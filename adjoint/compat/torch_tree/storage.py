@@ -1,11 +1,13 @@
 """torch.storage: the memory that a tensor and its views show."""
 
+import io
 from collections.abc import Iterator
 from typing import Any, Self
 
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compat.tensor_types import DTYPE_NAMES
+from adjoint.compat.torch_tree.serialization import load
 from adjoint.creation.factories import tensor as new_tensor, zeros
 from adjoint.dtypes import dtype, get_default_dtype, uint8
 from adjoint.ops.arranging.conversion import data_ptr
@@ -243,3 +245,8 @@ def elements_for(tensor: Tensor, storage: UntypedStorage) -> Tensor:
 def is_storage(obj: Any) -> bool:
     """Whether obj is a storage."""
     return isinstance(obj, UntypedStorage)
+
+
+def _load_from_bytes(b: bytes) -> TypedStorage:
+    """The storage in a file that a pickle of PyTorch's holds; pickles are trusted."""
+    return TypedStorage(load(io.BytesIO(b), weights_only=False).elements(None))
