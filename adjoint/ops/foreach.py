@@ -68,7 +68,7 @@ def _applied(row: tuple[Any, ...], name: str, options: dict[str, Any]) -> Any:
     others = list(row[1:])
     if _PLACES.get(stem) is _PRODUCT and len(others) == len(_PRODUCT):
         options = {**options, "value": others.pop()}
-    if not isinstance(first, Tensor):  # a number to the power of each
+    if isinstance(first, (int, float, complex)):  # to the power of each
         return others[0].__rpow__(first)
     if stem in _PAIRED and not isinstance(others[0], Tensor):
         name = name.replace(stem, _PAIRED[stem])

@@ -119,11 +119,41 @@ def test_volatile_warns():
         assert compat.ones(1).volatile is False
 
 
-def test_memory_can_not_be_resized():
-    storage = compat.ones(2).untyped_storage()
-    storage.resize_(8)
+def test_memory_is_resized(torch):
+    """Without elements a tensor has no values; another size gives it memory again."""
+
+    def outcome(library):
+        x = library.arange(6.0).reshape(2, 3).clone()
+        storage = x.untyped_storage()
+        sizes = [storage.size()]
+        for size in (32, 24, 0):
+            storage.resize_(size)
+            sizes.append((storage.size(), x.untyped_storage().size(), x.storage().size()))
+        storage.resize_(24)
+        x.copy_(library.ones(2, 3))
+        typed = library.ones(2).storage()
+        typed.resize_(3)
+        plain = library.UntypedStorage(4)
+        plain.resize_(8)
+        return str(sizes), x.tolist(), x.stride(), typed.size(), plain.nbytes()
+
+    assert outcome(compat) == outcome(torch)
+
+
+def test_values_without_memory():
+    x = compat.ones(2, 3, requires_grad=True)
+    y = x * 2
+    y.untyped_storage().resize_(0)
+    assert y.shape == (2, 3) and y.array.strides == (0, 0)
+    y.sum().backward()
+    assert x.grad.tolist() == [[2.0] * 3] * 2
+
+
+def test_memory_that_others_show_is_not_resized():
+    x = compat.ones(2, 3)
     with pytest.raises(NotImplementedError, match="resize_"):
-        storage.resize_(0)
+        x[0].untyped_storage().resize_(0)
+    assert x.tolist() == [[1.0] * 3] * 2
 
 
 CLOSE = [
