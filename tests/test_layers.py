@@ -72,6 +72,7 @@ LAYERS = [
         "compat.fake_quantization",
         "compat.missing_names",
         "compat.no_compiler",
+        "compat.own_arrays",
         "compat.private_functions",
         "compat.pytorch_names",
         "compat.tags",

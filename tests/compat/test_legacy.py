@@ -1,5 +1,6 @@
 """Old constructors, types, storages and assert_close do what PyTorch's do."""
 
+import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
@@ -218,3 +219,30 @@ def test_storages_write_to_the_tensor():
     shown = compat.zeros(0).set_(storage)
     shown.fill_(1)
     assert tensor.tolist() == [1, 1, 1, 1]
+
+
+def test_a_class_with_an_array_of_its_own(torch):
+    """Programs see the class's, and everything else works as without it."""
+
+    def outcome(library):
+        class Held(library.Tensor):
+            @property
+            def array(self):
+                return self.as_subclass(library.Tensor).numpy()
+
+            @array.setter
+            def array(self, values):
+                self.data = library.as_tensor(values)
+
+        class Named(library.Tensor):
+            array = "a name"
+
+        held = library.arange(4.0).as_subclass(Held)
+        doubled = (held * 2)[1:].reshape(3, 1).clone()
+        log = [type(doubled).__name__, doubled.array.tolist(), held.sum().item()]
+        held.array = np.ones((2, 2), np.float32)
+        held.add_(1)
+        named = library.ones(2).as_subclass(Named)
+        return [*log, held.tolist(), held.array.shape, named.array, (named + 1).tolist()]
+
+    assert outcome(compat) == outcome(torch)
