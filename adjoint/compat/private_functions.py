@@ -49,6 +49,10 @@ def is_distributed(input: Tensor) -> bool:
     return False
 
 
+def set_vital(*args: Any, **kwargs: Any) -> None:
+    """Statistics that PyTorch no longer keeps either."""
+
+
 # ---- gradients that were scaled ----
 
 
@@ -166,6 +170,7 @@ FUNCTIONS: dict[str, Any] = {
         _shape_as_tensor,
         _weight_norm,
         is_distributed,
+        set_vital,
     )
 }
 FUNCTIONS |= {name: _removed(name, instead) for name, instead in _REMOVED.items()}
