@@ -9,8 +9,8 @@ from adjoint.utils.data.dataloader import (
     Endless,
     LoaderIterator,
     WorkerIterator,
-    drawn_seed,
 )
+from adjoint.utils.data.sampler import drawn_seed
 from adjoint.utils.data.worker import Source
 
 _InfiniteConstantSampler = Endless
