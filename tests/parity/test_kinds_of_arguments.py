@@ -18,6 +18,7 @@ CALLS = {
     "a tensor for a dimension": lambda t, x: t.cumprod(x, t.ones(2, 3)),
     "a tensor for a flag": lambda t, x: t.searchsorted(x[0], x, right=t.ones(2)),
     "a tensor for requires_grad": lambda t, x: t.ones(2, requires_grad=t.ones(2)),
+    "None for requires_grad": lambda t, x: t.ones(2, requires_grad=None),
     "a window of names": lambda t, x: t.nn.functional.max_pool2d(x[None], "window"),
     "a window of parts": lambda t, x: t.nn.functional.avg_pool2d(x[None], (1.5, 1.5)),
     "a step of a tensor": lambda t, x: t.nn.functional.max_pool2d(x[None], 1, t.ones(2, 3)),
