@@ -498,7 +498,10 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
         if out is not None:
             return in_order(out, backend) if op.ordered else out
     if op.promotes:
-        arrays = promoted(op, values, arrays, backend)
+        try:
+            arrays = promoted(op, values, arrays, backend)
+        except AttributeError as error:  # of what is no array
+            raise complaint(op, as_given(op, arrays, given), error)
     try:
         out = run_forward(op, backend.xp, arrays)
     except Exception as error:
@@ -734,7 +737,7 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
             backend = lookup(type(element))
             if backend is not None:
                 return raw_result(op, backend.xp, values)
-        if isinstance(value, (list, tuple)) and not value and op.required:
+        if op.parameters[0] == "tensors" and isinstance(value, (list, tuple)) and not value:
             raise ValueError(f"{op.name}(): expected a list of Tensors that is not empty")
     if has_others(tuple(values), {}):
         return offered(op, *op.spelled(values))

@@ -1,10 +1,12 @@
 """Errors of array libraries as PyTorch's types, naming the op and what it was given."""
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from adjoint._base import signal_handlers
 from adjoint.backends import NoValuesError, libraries
+from adjoint.call.kinds import misplaced
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -19,7 +21,13 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
     if isinstance(error, NoValuesError):
         given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
         return named(NoValuesError(f"{op.name}({given}): {error.reason}"))
-    if isinstance(error, (NotImplementedError, ImportError)) or not _is_of_kernel(op, error):
+    if not _is_of_kernel(op, error):
+        return error
+    kinds = getattr(op.forward, "__annotations__", {})
+    wrong = misplaced(op.name, kinds, _each_given(op, arrays), error)
+    if wrong is not None:
+        return named(wrong)
+    if isinstance(error, (NotImplementedError, ImportError)):
         return error
     given = ", ".join(described(a) for a in arrays[: max(op.required, 1)])
     kind: type[Exception] = RuntimeError
@@ -40,6 +48,13 @@ def complaint(op: "Op", arrays: list[Any], error: Exception) -> Exception:
     elif "matmul: Input operand" in text or "not aligned" in text:
         text = "the inner sizes of the two matrices differ"
     return named(kind(f"{op.name}({given}): {text}"))
+
+
+def _each_given(op: "Op", arrays: list[Any]) -> Iterator[tuple[str, Any]]:
+    """The arguments beside the names of their parameters; one name for all that follow a star."""
+    for i, (parameter, value) in enumerate(zip(op.parameters, arrays)):
+        for each in value if i == op.star and isinstance(value, (list, tuple)) else (value,):
+            yield parameter, each
 
 
 def named(made: Exception) -> Exception:

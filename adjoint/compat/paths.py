@@ -111,7 +111,7 @@ _ABSENT_PATHS = (
     "distributed.rpc mps mtia xpu"
 )
 _FUNCTORCH = (
-    "_functorch _functorch.apis _functorch.autograd_function _functorch.eager_transforms "
+    "_functorch.apis _functorch.autograd_function _functorch.eager_transforms "
     "_functorch.functional_call _functorch.vmap _vmap_internals"
 )
 

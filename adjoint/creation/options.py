@@ -72,7 +72,11 @@ class Options:
         where = self.device if out is None else out.device
         plain = where.type == "cpu" and current().tracing is None
         self.xp = host if plain else maker(where)  # makes the arrays
-        self.requires_grad = given.get("requires_grad", False)
+        asked = given.get("requires_grad")
+        if not isinstance(asked, bool | None):
+            said = type(asked).__name__
+            raise TypeError(f"{name}(): argument 'requires_grad' must be bool, not {said}")
+        self.requires_grad = asked is True
         self.memory_format = given.get("memory_format")
 
     def kind(self, default: dtype | None = None) -> dtype:

@@ -14,6 +14,9 @@ from adjoint.transforms.batches import BatchLevel, layered, value_at
 
 RANDOMNESS = ("error", "different", "same")
 
+# How a library has vmap take its containers apart and together; None: as pytrees.
+by_steps: Callable[..., Any] | None = None
+
 
 def vmap(
     func: Callable[..., Any],
@@ -41,6 +44,8 @@ def vmap(
 
     @functools.wraps(func, updated=())
     def batched(*args: Any, **kwargs: Any) -> Any:
+        if by_steps is not None and chunk_size is None and current().tracing is None:
+            return by_steps(func, in_dims, out_dims, randomness, args, kwargs)
         mapped = Mapped(func, in_dims, out_dims, randomness)
         size = mapped.take(args, kwargs)
         if chunk_size is None or chunk_size >= size:

@@ -1,10 +1,12 @@
 """Functions made of ops: public like ops, and without rules, since each step has its own."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
+from adjoint.call.kinds import misplaced
 from adjoint.call.overriding import (
     answered_elsewhere,
     created_by,
@@ -38,15 +40,19 @@ def composite(function: Any = None, **options: Any) -> Any:
     return _register_composite(function, options)
 
 
-def _refuse_others(function: Any, args: Any, kwargs: Any, error: AttributeError) -> None:
-    """Say what is wrong where something else was given for a tensor, and so lacks an attribute."""
-    known = function.__annotations__
-    for name, value in (*zip(function.__code__.co_varnames, args), *kwargs.items()):
-        if known.get(name) is Tensor and not isinstance(value, Tensor):
-            raise TypeError(
-                f"{function.__name__}(): argument '{name}' must be a Tensor, not "
-                f"{type(value).__name__}"
-            ) from error
+def _refuse_others(function: Any, args: Any, kwargs: Any, error: Exception) -> None:
+    """Say what is wrong where something else was given than the parameter is declared to be."""
+    ambiguous = isinstance(error, RuntimeError) and "Boolean value of Tensor" in str(error)
+    if not (ambiguous or isinstance(error, AttributeError)):
+        return
+    given: list[tuple[str, Any]] = []
+    signature = inspect.signature(function)
+    for name, value in signature.bind(*args, **kwargs).arguments.items():
+        several = signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+        given.extend((name, each) for each in (value if several else (value,)))
+    wrong = misplaced(function.__name__, function.__annotations__, given, error)
+    if wrong is not None:
+        raise wrong from error
 
 
 def overridable(function: Function) -> Function:
@@ -62,7 +68,7 @@ def overridable(function: Function) -> Function:
                 return found
         try:
             return function(*args, **kwargs)
-        except AttributeError as error:
+        except (AttributeError, RuntimeError) as error:
             _refuse_others(function, args, kwargs, error)
             raise
 
@@ -123,7 +129,7 @@ def asked(function: Function) -> Function:
             return offered(call, (input, *args), kwargs)
         try:
             return function(input, *args, **kwargs)
-        except AttributeError as error:
+        except (AttributeError, RuntimeError) as error:
             _refuse_others(function, (input, *args), kwargs, error)
             raise
 
@@ -160,7 +166,7 @@ def with_extras(
         if not kwargs:
             try:
                 return function(*args)
-            except AttributeError as error:
+            except (AttributeError, RuntimeError) as error:
                 _refuse_others(function, args, kwargs, error)
                 raise
         for alias, own in words.items():
@@ -171,7 +177,7 @@ def with_extras(
             dispatch.refuse_shared(name, dispatch.tensors_in([*args, *kwargs.values()]), out)
         try:
             result = function(*args, **kwargs)
-        except AttributeError as error:
+        except (AttributeError, RuntimeError) as error:
             _refuse_others(function, args, kwargs, error)
             raise
         return result if out is None else dispatch.write_out(name, result, out, exact_out)

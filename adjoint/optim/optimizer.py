@@ -25,12 +25,12 @@ HookDict = OrderedDict[int, Any]
 _step_pre_hooks: HookDict = OrderedDict()
 _step_post_hooks: HookDict = OrderedDict()
 _OWN_HOOKS = (
-    "_step_pre_hooks",
-    "_step_post_hooks",
-    "_state_dict_pre_hooks",
-    "_state_dict_post_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
+    "_optimizer_step_pre_hooks",
+    "_optimizer_step_post_hooks",
+    "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks",
+    "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
 )
 
 # Settings that a state dict of an older version may lack, and what they mean then.
@@ -78,16 +78,19 @@ def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
     return _register(_step_post_hooks, hook)
 
 
-def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     """step() between its hooks; a step that calls its parent's runs them once."""
 
     @functools.wraps(step)
     def wrapper(self: "Optimizer", *args: Any, **kwargs: Any) -> Any:
         self.has_stepped = True
-        if "_step_pre_hooks" not in self.__dict__:  # it wraps another and skipped __init__
+        if "_optimizer_step_pre_hooks" not in self.__dict__:  # it wraps another: no __init__
             return step(self, *args, **kwargs)
         if self._stepping or not (
-            _step_pre_hooks or _step_post_hooks or self._step_pre_hooks or self._step_post_hooks
+            _step_pre_hooks
+            or _step_post_hooks
+            or self._optimizer_step_pre_hooks
+            or self._optimizer_step_post_hooks
         ):
             return step(self, *args, **kwargs)
         self._stepping = True
@@ -156,19 +159,19 @@ class Optimizer:
 
     steps_by_calls = False  # whether a class of parameters may answer the calls of a step
 
-    _step_pre_hooks: HookDict
-    _step_post_hooks: HookDict
-    _state_dict_pre_hooks: HookDict
-    _state_dict_post_hooks: HookDict
-    _load_state_dict_pre_hooks: HookDict
-    _load_state_dict_post_hooks: HookDict
+    _optimizer_step_pre_hooks: HookDict
+    _optimizer_step_post_hooks: HookDict
+    _optimizer_state_dict_pre_hooks: HookDict
+    _optimizer_state_dict_post_hooks: HookDict
+    _optimizer_load_state_dict_pre_hooks: HookDict
+    _optimizer_load_state_dict_post_hooks: HookDict
     _stepping = False
     has_stepped = False  # schedules of learning rates warn if they come first
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
-            cls.step = _hooked(cls.__dict__["step"])  # type: ignore[method-assign]  # with hooks
+            cls.step = hooked(cls.__dict__["step"])  # type: ignore[method-assign]  # with hooks
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -219,37 +222,37 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook: Any) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before each step; it may answer new ones."""
-        return _register(self._step_pre_hooks, hook)
+        return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Any) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) after each step."""
-        return _register(self._step_post_hooks, hook)
+        return _register(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) before state_dict() collects the state."""
-        return _register(self._state_dict_pre_hooks, hook, prepend)
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) on the result; it may answer another one."""
-        return _register(self._state_dict_post_hooks, hook, prepend)
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Any, prepend: bool = False
     ) -> RemovableHandle:
         """Call hook(optimizer, state_dict) before loading; it may answer another one."""
-        return _register(self._load_state_dict_pre_hooks, hook, prepend)
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Any, prepend: bool = False
     ) -> RemovableHandle:
         """Call hook(optimizer) when a state dict has been loaded."""
-        return _register(self._load_state_dict_post_hooks, hook, prepend)
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def _between_hooks(
         self, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Global hooks are the outer ones; a pre-hook may answer other arguments."""
-        for hook in [*_step_pre_hooks.values(), *self._step_pre_hooks.values()]:
+        for hook in [*_step_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
             answer = ask(hook, (self, args, kwargs))
             if answer is not None:
                 if not isinstance(answer, tuple) or len(answer) != 2:
@@ -259,7 +262,7 @@ class Optimizer:
                     )
                 args, kwargs = answer
         out = step(*args, **kwargs)
-        for hook in [*self._step_post_hooks.values(), *_step_post_hooks.values()]:
+        for hook in [*self._optimizer_step_post_hooks.values(), *_step_post_hooks.values()]:
             ask(hook, (self, args, kwargs))
         return out
 
@@ -267,7 +270,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """The state by the number of its parameter, and the settings of each group."""
-        for hook in list(self._state_dict_pre_hooks.values()):
+        for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         params = chain(*(group["params"] for group in self.param_groups))
         numbers = {id(param): number for number, param in enumerate(params)}
@@ -282,7 +285,7 @@ class Optimizer:
                 for group in self.param_groups
             ],
         }
-        for hook in list(self._state_dict_post_hooks.values()):
+        for hook in list(self._optimizer_state_dict_post_hooks.values()):
             answer = hook(self, packed)
             packed = packed if answer is None else answer
         return packed
@@ -290,7 +293,7 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that state_dict() returned, here or in PyTorch; tensors are copied."""
         state_dict = _dict_of("state dict", state_dict).copy()
-        for hook in list(self._load_state_dict_pre_hooks.values()):
+        for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             answer = hook(self, state_dict)
             state_dict = state_dict if answer is None else answer
         _check_structure(state_dict)
@@ -315,7 +318,7 @@ class Optimizer:
             if "param_names" in own:
                 group.setdefault("param_names", own["param_names"])
         self._take_over({"state": state, "param_groups": groups})
-        for hook in list(self._load_state_dict_post_hooks.values()):
+        for hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             hook(self)
 
     def _take_over(self, loaded: dict[str, Any]) -> None:

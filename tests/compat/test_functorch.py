@@ -3,6 +3,7 @@
 import pytest
 
 import adjoint.compat.torch as compat
+import adjoint.compat.torch_tree._functorch.vmap as compat_vmap
 
 functorch = compat._C._functorch
 numbers = compat.tensor([1.0, 2.0])
@@ -113,3 +114,45 @@ def test_ensembles_of_models():
         make.functional_init(norm)(3)
     with pytest.raises(ValueError, match="one size"):
         make.functional_init(norm, (2, 2))(3)
+
+
+def test_a_library_replaces_the_steps_of_a_vmap(monkeypatch):
+    """A container that knows how to lie in a batch is taken apart, and together, its own way."""
+    steps = compat._functorch.vmap
+    seen = []
+
+    def process(in_dims, args, func):
+        seen.append(func.__name__)
+        return 2, [0], list(args), steps.tree_flatten(args)[1]
+
+    def create(dims, leaves, level, spec):
+        inside = [steps._add_batch_dim(leaf[0], 0, level) for leaf in leaves]
+        return steps.tree_unflatten([[leaf] for leaf in inside], steps.tree_flatten((0,))[1])
+
+    monkeypatch.setattr(steps, "_process_batched_inputs", process)
+    monkeypatch.setattr(steps, "_create_batched_inputs", create)
+
+    def doubled(held):
+        assert held[0].shape == ()
+        return 2 * held[0]
+
+    assert compat.vmap(doubled)([numbers]).tolist() == [2.0, 4.0]
+    assert seen == ["doubled"]
+    monkeypatch.undo()
+    assert compat.vmap(lambda held: 2 * held[0])([numbers]).tolist() == [2.0, 4.0]
+    assert compat.vmap(lambda x: (x, x + 1), out_dims=(0, 0))(numbers)[1].tolist() == [2.0, 3.0]
+    assert seen == ["doubled"]
+
+
+def test_the_steps_of_a_vmap(monkeypatch):
+    """They answer what vmap does without them."""
+    steps = compat._functorch.vmap
+    plain = compat.vmap(lambda x, y: (x * y, x), (0, None), (0, 0))(numbers, numbers)
+    monkeypatch.setattr(steps, "_unwrap_batched", lambda *given: own(*given))
+    own = vars(compat_vmap)["_OWN"]["_unwrap_batched"]
+    again = compat.vmap(lambda x, y: (x * y, x), (0, None), (0, 0))(numbers, numbers)
+    assert [each.tolist() for each in again] == [each.tolist() for each in plain]
+    with pytest.raises(ValueError, match="must only return Tensors"):
+        compat.vmap(lambda x: 3)(numbers)
+    with pytest.raises(ValueError, match="out_dim is None"):
+        compat.vmap(lambda x: x, out_dims=None)(numbers)

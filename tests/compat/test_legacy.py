@@ -1,5 +1,6 @@
 """Old constructors, types, storages and assert_close do what PyTorch's do."""
 
+import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
@@ -119,11 +120,41 @@ def test_volatile_warns():
         assert compat.ones(1).volatile is False
 
 
-def test_memory_can_not_be_resized():
-    storage = compat.ones(2).untyped_storage()
-    storage.resize_(8)
+def test_memory_is_resized(torch):
+    """Without elements a tensor has no values; another size gives it memory again."""
+
+    def outcome(library):
+        x = library.arange(6.0).reshape(2, 3).clone()
+        storage = x.untyped_storage()
+        sizes = [storage.size()]
+        for size in (32, 24, 0):
+            storage.resize_(size)
+            sizes.append((storage.size(), x.untyped_storage().size(), x.storage().size()))
+        storage.resize_(24)
+        x.copy_(library.ones(2, 3))
+        typed = library.ones(2).storage()
+        typed.resize_(3)
+        plain = library.UntypedStorage(4)
+        plain.resize_(8)
+        return str(sizes), x.tolist(), x.stride(), typed.size(), plain.nbytes()
+
+    assert outcome(compat) == outcome(torch)
+
+
+def test_values_without_memory():
+    x = compat.ones(2, 3, requires_grad=True)
+    y = x * 2
+    y.untyped_storage().resize_(0)
+    assert y.shape == (2, 3) and y.array.strides == (0, 0)
+    y.sum().backward()
+    assert x.grad.tolist() == [[2.0] * 3] * 2
+
+
+def test_memory_that_others_show_is_not_resized():
+    x = compat.ones(2, 3)
     with pytest.raises(NotImplementedError, match="resize_"):
-        storage.resize_(0)
+        x[0].untyped_storage().resize_(0)
+    assert x.tolist() == [[1.0] * 3] * 2
 
 
 CLOSE = [
@@ -188,3 +219,30 @@ def test_storages_write_to_the_tensor():
     shown = compat.zeros(0).set_(storage)
     shown.fill_(1)
     assert tensor.tolist() == [1, 1, 1, 1]
+
+
+def test_a_class_with_an_array_of_its_own(torch):
+    """Programs see the class's, and everything else works as without it."""
+
+    def outcome(library):
+        class Held(library.Tensor):
+            @property
+            def array(self):
+                return self.as_subclass(library.Tensor).numpy()
+
+            @array.setter
+            def array(self, values):
+                self.data = library.as_tensor(values)
+
+        class Named(library.Tensor):
+            array = "a name"
+
+        held = library.arange(4.0).as_subclass(Held)
+        doubled = (held * 2)[1:].reshape(3, 1).clone()
+        log = [type(doubled).__name__, doubled.array.tolist(), held.sum().item()]
+        held.array = np.ones((2, 2), np.float32)
+        held.add_(1)
+        named = library.ones(2).as_subclass(Named)
+        return [*log, held.tolist(), held.array.shape, named.array, (named + 1).tolist()]
+
+    assert outcome(compat) == outcome(torch)

@@ -153,7 +153,7 @@ def test_sequence_number():
 def test_foreach():
     x, y = compat.tensor([1.0, 4.0]), compat.tensor([9.0])
     assert [t.tolist() for t in compat._foreach_sqrt([x, y])] == [[1.0, 2.0], [3.0]]
-    assert compat._foreach_add_([x, y], [y, x[:1]], alpha=2) is None
+    assert compat._foreach_add_([x, y], [y, x[:1]], alpha=2)[0] is x
     assert (x.tolist(), y.tolist()) == ([19.0, 22.0], [47.0])
     assert [t.tolist() for t in compat._foreach_maximum([x, y], 20.0)] == [[20.0, 22.0], [47.0]]
     compat._foreach_zero_([x, y])

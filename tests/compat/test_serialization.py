@@ -10,6 +10,7 @@ from collections import OrderedDict
 import pytest
 
 import adjoint.compat.torch as compat
+from tests.interpreter import fresh_python
 
 
 def state():
@@ -271,3 +272,24 @@ def test_a_whole_module_of_trusted_layers():
     assert found(compat.ones(1, 2)).tolist() == (module(compat.ones(1, 2)) + 1).tolist()
     handle.remove()
     assert found(compat.ones(1, 2)).tolist() == module(compat.ones(1, 2)).tolist()
+
+
+def test_pythons_own_pickles_of_pytorch(torch, tmp_path):
+    """What pickle wrote with PyTorch's tensors is read as ours."""
+    weights = torch.arange(6.0).reshape(2, 3)
+    layer = torch.nn.Linear(2, 1)
+    held = [weights.T, weights[1], torch.nn.Parameter(torch.ones(2)), torch.tensor([True]), layer]
+    (tmp_path / "held.pkl").write_bytes(pickle.dumps(held))
+    (tmp_path / "program.py").write_text(
+        "import pickle, torch\n"
+        "held = pickle.load(open('held.pkl', 'rb'))\n"
+        "held[4] = held[4].weight.detach()\n"
+        "print([each.tolist() for each in held], [each.stride() for each in held])\n"
+        "print(torch.version.git_version, type(held[2]).__name__, held[2].requires_grad)\n"
+    )
+    printed = fresh_python("-m", "adjoint", "run", "program.py", cwd=tmp_path).splitlines()
+    held[4] = layer.weight.detach()
+    assert printed == [
+        f"{[each.tolist() for each in held]} {[each.stride() for each in held]}",
+        "adjoint Parameter True",
+    ]

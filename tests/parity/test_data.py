@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import adjoint
+import adjoint.compat.torch as compat
 from adjoint.utils import data
 
 Point = namedtuple("Point", "x y")
@@ -266,3 +267,43 @@ def test_public_names(torch: Any) -> None:
         ),
     }
     assert {name for name in names - left_out if not hasattr(data, name)} == set()
+
+
+def test_rounds_of_programs(torch):
+    """A class that fetches by itself, on the private parts of a loader that torchdata uses."""
+
+    def outcome(library):
+        data = library.utils.data
+        private = data.dataloader
+
+        class Round(private._BaseDataLoaderIter):
+            def __init__(self, loader):
+                super().__init__(loader)
+                self.fetcher = private._DatasetKind.create_fetcher(
+                    self._dataset_kind,
+                    self._dataset,
+                    self._auto_collation,
+                    self._collate_fn,
+                    self._drop_last,
+                )
+
+            def _next_data(self):
+                return self.fetcher.fetch(self._next_index())
+
+        class Numbers(data.IterableDataset):
+            def __iter__(self):
+                return iter(range(5))
+
+        log = []
+        for dataset in (list(range(5)), Numbers()):
+            for options in ({"batch_size": 2}, {"batch_size": 2, "drop_last": True}, {}):
+                loader = data.DataLoader(dataset, **(options or {"batch_size": None}))
+                own = Round(loader)
+                batches = [each.tolist() if hasattr(each, "tolist") else each for each in own]
+                log.append((batches, own._num_yielded, own._dataset_kind))
+                log.append(isinstance(iter(loader), private._BaseDataLoaderIter))
+                own._reset(loader)
+                log.append(own._num_yielded)
+        return log
+
+    assert outcome(compat) == outcome(torch)

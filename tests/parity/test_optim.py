@@ -3,6 +3,7 @@
 import copy
 import importlib
 import warnings
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import adjoint
+import adjoint.compat.torch as compat
 from adjoint import optim
 
 relaxed = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -460,3 +462,30 @@ def test_nadam_is_differentiable_by_its_products(torch: Any) -> None:
         grads = package.autograd.grad(param.sum(), [leaf, product])
         found.append([*param.tolist(), *[g.tolist() for g in grads]])
     np.testing.assert_allclose(np.hstack(found[1]), np.hstack(found[0]), 1e-10)
+
+
+def test_an_optimizer_around_another(torch):
+    """One that skips __init__ and makes hook tables under PyTorch's names has working hooks."""
+
+    def outcome(library):
+        class Around(library.optim.Optimizer):
+            def __init__(self, inner):
+                self._optimizer_step_pre_hooks = OrderedDict()
+                self._optimizer_step_post_hooks = OrderedDict()
+                self._patch_step_function()
+                self.inner = inner
+
+            def step(self, closure=None):
+                return self.inner.step(closure)
+
+        parameter = library.nn.Parameter(library.ones(2))
+        around, log = Around(library.optim.SGD([parameter], lr=0.5)), []
+        around.register_step_pre_hook(lambda *given: log.append("before"))
+        around.register_step_post_hook(lambda *given: log.append("after"))
+        parameter.grad = library.ones(2)
+        around.step()
+        plain = library.optim.SGD([parameter], lr=0.5)
+        tables = [name for name in vars(plain) if name.endswith("_hooks")]
+        return log, parameter.tolist(), around._zero_grad_profile_name, tables
+
+    assert outcome(compat) == outcome(torch)

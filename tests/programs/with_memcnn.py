@@ -16,4 +16,15 @@ x = normal(1, 4, 5, 5).requires_grad_()
 y = layer(x)
 y.pow(2).sum().backward()
 gradients = [parameter.grad for parameter in layer.parameters()]
-report(y=y, gradient=x.grad, gradients=gradients, inverse=layer.inverse(y.detach()))
+freeing = memcnn.InvertibleModuleWrapper(coupling, keep_input=False, keep_input_inverse=False)
+freed = normal(1, 4, 5, 5).requires_grad_() * 1
+z = freeing(freed)
+size = freed.untyped_storage().size()
+z.pow(2).sum().backward()
+report(
+    y=y,
+    gradient=x.grad,
+    gradients=gradients,
+    inverse=layer.inverse(y.detach()),
+    freed=[size, z, freed],
+)

@@ -7,10 +7,12 @@ from adjoint.autograd.graph import MutationContext
 from adjoint.autograd.node import Node
 from adjoint.compat.methods.autograd import FUNCTION_CTX, MUTATION_CONTEXT, NODE
 from adjoint.compat.methods.nn import INSTANCE_NORM, MODULE, RNN_BASE
+from adjoint.compat.methods.optim import OPTIMIZER
 from adjoint.compat.methods.tensor import REPLACED, TENSOR
 from adjoint.nn.layers.normalization import InstanceNorm
 from adjoint.nn.layers.recurrent import RNNBase
 from adjoint.nn.module import Module
+from adjoint.optim.optimizer import Optimizer
 from adjoint.tensors.tensor import Tensor
 
 
@@ -33,3 +35,4 @@ def attach() -> None:
     give(Module, MODULE)
     give(InstanceNorm, INSTANCE_NORM)
     give(RNNBase, RNN_BASE)
+    give(Optimizer, OPTIMIZER)

@@ -8,6 +8,7 @@ from adjoint._base import HookTable
 from adjoint.autograd.node import edge_node
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.compat import asking_methods
+from adjoint.compat.own_arrays import OwnArray
 from adjoint.compat.tensor_types import CPU_TYPES, CUDA_TYPES, TensorType
 from adjoint.compat.torch_tree.storage import (
     CLASSES,
@@ -221,6 +222,8 @@ def _init_subclass(cls: Any, /, **options: Any) -> None:
     super(Tensor, cls).__init_subclass__(**options)
     derived(cls)
     asking_methods.give(cls)
+    if "array" in vars(cls):
+        setattr(cls, "array", OwnArray(vars(cls)["array"]))  # noqa: B010  # of a class as any value
     if "__new__" in vars(cls) and cls.__init__ is Tensor.__init__:
         setattr(cls, "__init__", _ignore_arguments)  # noqa: B010  # mypy refuses the other form
 

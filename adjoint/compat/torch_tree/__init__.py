@@ -11,7 +11,9 @@ from typing import Any
 
 from adjoint.compat.absent_devices import is_available
 from adjoint.compat.aten import AT_THE_TOP, PRIVATE
-from adjoint.compat.no_compiler import compile as compile
+from adjoint.compat.fake_quantization import FAKE_QUANTIZATION
+from adjoint.compat.no_compiler import compile as compile, unchanged
+from adjoint.compat.private_functions import FUNCTIONS
 from adjoint.compat.tensor_types import (
     CPU_TYPES,
     set_default_tensor_type as set_default_tensor_type,
@@ -26,6 +28,7 @@ from adjoint.compat.torch_tree.storage import (
 from adjoint.compat.torch_tree.version import __version__ as __version__
 from adjoint.compat.unheld_types import UNHELD_TYPES
 from adjoint.device import device as as_device
+from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
@@ -53,6 +56,8 @@ Storage = STORAGES["FloatStorage"]
 spmm = mm
 _segment_reduce = segment_reduce
 _nnpack_available = is_available
+_disable_dynamo = unchanged
+legacy_contiguous_format = contiguous_format
 
 # The samples that distributions are made of, and their slopes.
 _dirichlet_grad = implicit.dirichlet_slope
@@ -80,7 +85,9 @@ class _Method:
 globals().update({name: _Method(name) for name in _METHODS})
 globals().update(CPU_TYPES)
 globals().update(STORAGES)
+globals().update(FAKE_QUANTIZATION)
 globals().update(FOREACH)
+globals().update(FUNCTIONS)
 globals().update(UNHELD_TYPES)
 globals().update({name: PRIVATE[name] for name in AT_THE_TOP})
 

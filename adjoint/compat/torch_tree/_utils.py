@@ -1,18 +1,29 @@
-"""torch._utils: many tensors as one and apart again, and the size of an element."""
+"""torch._utils: many tensors as one and apart again, and tensors from pickles of PyTorch's."""
 
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.compat.no_compiler import never
+from adjoint.compat.torch_files.unpickling import set_attributes
+from adjoint.compat.torch_tree.storage import TypedStorage
 from adjoint.device import device as as_device
 from adjoint.dtypes import dtype
+from adjoint.nn.parameter import Parameter
 from adjoint.ops.arranging.shape import cat
 
 __all__ = [
     "_element_size",
     "_flatten_dense_tensors",
     "_get_device_index",
+    "_rebuild_parameter",
+    "_rebuild_parameter_with_state",
+    "_rebuild_tensor",
+    "_rebuild_tensor_v2",
     "_unflatten_dense_tensors",
+    "is_compiling",
 ]
+
+is_compiling = never
 
 
 def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
@@ -43,3 +54,48 @@ def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fal
 def _element_size(dtype: dtype) -> int:
     """The bytes of one element of a data type."""
     return dtype.itemsize
+
+
+# ---- what Python's own pickle calls to make PyTorch's tensors again ----
+
+
+def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Any:
+    """A tensor that shows the elements of a storage in a pattern."""
+    return TypedStorage(storage).memory.as_strided(size, stride, storage_offset)
+
+
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: int,
+    size: Any,
+    stride: Any,
+    requires_grad: bool,
+    backward_hooks: Any,
+    metadata: Any = None,
+) -> Any:
+    """The same, with hooks, and marks of how it is to be seen."""
+    made = _rebuild_tensor(storage, storage_offset, size, stride)
+    marks = metadata or {}
+    made = made.conj() if marks.get("conj") else made
+    made = made.neg() if marks.get("neg") else made
+    made = made.detach().requires_grad_(requires_grad)
+    if backward_hooks:
+        made._backward_hooks = backward_hooks  # noqa: SLF001  # a member that programs know
+    return made
+
+
+def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Any:
+    """A parameter on the memory of a tensor."""
+    made: Any = Parameter(data, requires_grad)
+    if backward_hooks:
+        made._backward_hooks = backward_hooks  # noqa: SLF001  # a member that programs know
+    return made
+
+
+def _rebuild_parameter_with_state(
+    data: Any, requires_grad: bool, backward_hooks: Any, state: Any
+) -> Any:
+    """The same with attributes of its own."""
+    made = _rebuild_parameter(data, requires_grad, backward_hooks)
+    set_attributes(made, state)
+    return made

@@ -6,6 +6,7 @@
 import functools
 import importlib
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from types import ModuleType
@@ -262,6 +263,7 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
         for name in dir(own)
         if callable(getattr(own, name))
         and getattr(own, name) not in found[own]
+        and getattr(own, name) not in ignored
         and name[0] != "_"
         and not isinstance(getattr(own, name), (type, ModuleType))
         and _is_own(getattr(own, name).__module__)
@@ -294,24 +296,51 @@ def _dummy(function: Any) -> Callable[..., int]:
     return call
 
 
+# Without those that are methods, or other functions that are not ignored, at the same time.
+_IGNORED = {
+    "": (
+        "arange are_deterministic_algorithms_enabled asarray  as_tensor bartlett_window "
+        "blackman_window broadcast_shapes can_cast clear_autocast_cache compile cond device dtype "
+        "empty empty_permuted empty_strided enable_grad eye fill finfo from_dlpack from_numpy "
+        "frombuffer full get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
+        "get_default_device get_default_dtype get_deterministic_debug_mode get_device_module "
+        "get_float32_matmul_precision get_num_interop_threads get_num_threads get_rng_state "
+        "hamming_window hann_window iinfo inference_mode initial_seed is_anomaly_check_nan_enabled "
+        "is_anomaly_enabled is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
+        "is_deterministic_algorithms_warn_only_enabled is_grad_enabled is_inference_mode_enabled "
+        "is_storage is_tensor is_warn_always_enabled kaiser_window layout linspace load logspace "
+        "manual_seed memory_format no_grad normal ones promote_types rand rand_like randint "
+        "randint_like randn randn_like randperm range result_type save scalar_tensor seed "
+        "set_default_device set_default_dtype set_default_tensor_type "
+        "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
+        "set_grad_enabled set_num_interop_threads set_num_threads set_printoptions set_rng_state "
+        "set_warn_always sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
+        "sparse_csr_tensor tensor tril_indices triu_indices typename use_deterministic_algorithms "
+        "vander vmap zeros"
+    ),
+    "nn.functional": (
+        "handle_torch_function hardsigmoid hardswish has_torch_function has_torch_function_unary "
+        "has_torch_function_variadic   upsample upsample_bilinear upsample_nearest"
+    ),
+    "Tensor": (
+        "__delitem__ __dir__ __getattribute__ __init__ __init_subclass__ __iter__ __new__ "
+        "__setattr__ __torch_dispatch__ __torch_function__ _make_subclass _make_wrapper_subclass "
+        " _view_func _view_func_unsafe as_subclass new new_empty new_empty_strided "
+        "new_full new_ones new_tensor new_zeros stride to_sparse_bsc to_sparse_bsr to_sparse_coo "
+        "to_sparse_csc to_sparse_csr "
+    ),
+}
+
+
 @functools.cache
 def get_ignored_functions() -> set[Any]:
-    """Public functions that take no tensors, so that no class answers their calls; modes do."""
-    torch = importlib.import_module(_ROOT)
-    names = (
-        "arange asarray as_tensor bartlett_window blackman_window can_cast empty empty_permuted "
-        "empty_strided eye finfo from_dlpack from_numpy frombuffer full get_default_dtype "
-        "get_rng_state hamming_window hann_window iinfo initial_seed is_grad_enabled "
-        "is_inference_mode_enabled kaiser_window linspace load logspace manual_seed no_grad ones "
-        "promote_types rand randint randn randperm range save scalar_tensor seed "
-        "set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state "
-        "tensor tril_indices triu_indices vmap zeros"
-    )
-    methods = "__new__ __init__ __torch_function__ _make_subclass as_subclass"
-    return {
-        *[getattr(torch, name) for name in names.split()],
-        *[getattr(Tensor, name) for name in methods.split()],
-    }
+    """Public functions whose calls no class answers, most since they take no tensors; modes do."""
+    found: set[Any] = set()
+    for path, names in _IGNORED.items():
+        top: Any = importlib.import_module(_ROOT)
+        home = operator.attrgetter(path)(top) if path else top
+        found.update(getattr(home, name) for name in names.split() if hasattr(home, name))
+    return found
 
 
 def get_default_nowrap_functions() -> set[Any]:

@@ -1,11 +1,14 @@
 """torch.storage: the memory that a tensor and its views show."""
 
+import io
+import weakref
 from collections.abc import Iterator
 from typing import Any, Self
 
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compat.tensor_types import DTYPE_NAMES
+from adjoint.compat.torch_tree.serialization import load
 from adjoint.creation.factories import tensor as new_tensor, zeros
 from adjoint.dtypes import dtype, get_default_dtype, uint8
 from adjoint.ops.arranging.conversion import data_ptr
@@ -13,10 +16,16 @@ from adjoint.tensors.concrete import memory_of, room_of
 from adjoint.tensors.core import backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 
+# The strides that tensors whose storage has no elements had, by the id of their arrays: of one
+# zero, shown at every place. An array takes its entry along.
+_emptied: dict[int, tuple[Any, ...]] = {}
+
 
 def _memory(tensor: Tensor) -> Tensor:
     """All elements of the memory that a tensor shows a part of, in the order of memory."""
     array: Any = tensor.concrete_array()
+    if id(array) in _emptied:
+        return zeros(0, dtype=tensor.dtype)
     if tensor.device.type == "meta":
         xp: Any = backend_of(array).xp
         return Tensor(xp.strided(array, (memory_of(tensor).room,), (1,), 0), AS_IS)
@@ -35,9 +44,11 @@ class UntypedStorage:
     """The bytes that a tensor and its views show, a number of new ones, or those of a sequence."""
 
     refusal: str | None = None  # why the memory has no address: a class only shows its looks
+    shown_by: Tensor | None = None  # the tensor it was asked of, which shows it after a change
 
     def __init__(self, source: Any = 0, *, device: Any = None) -> None:
         self.memory: Any = _reread(_elements(source, uint8, device), uint8)
+        self.shown_by = _shower(source)
 
     @property
     def device(self) -> Any:
@@ -72,20 +83,43 @@ class UntypedStorage:
         return int(self.memory.element_size())
 
     def resizable(self) -> bool:
-        """Whether resize_ can change the size: memory belongs to the array library."""
-        return False
+        """Whether resize_ can change the size."""
+        return self._kept_by_others() is None
 
     def resize_(self, size: int) -> None:
-        """Refused unless nothing changes: memory belongs to the array library."""
-        if size != self.size():
+        """Have so many elements, the first ones as before; the tensor shows what there is then.
+
+        Without elements its values are gone, until another size gives it memory again.
+        """
+        if size == self.size():
+            return
+        kept = self._kept_by_others()
+        if kept is not None:
             raise NotImplementedError(
-                f"{type(self).__name__}.resize_: {size} elements instead of {self.size()}, but the "
-                "memory of an array can't be resized; give the tensor another array through .data"
+                f"{type(self).__name__}.resize_: {size} elements instead of {self.size()}, but "
+                f"{kept}; give the tensor another array through .data"
             )
+        before, memory = self.memory, zeros(size, dtype=self.memory.dtype)
+        count = min(size, self.size())
+        memory[:count] = before[:count]
+        if self.shown_by is not None:
+            _show(self.shown_by, memory)
+        self.memory = memory
+
+    def _kept_by_others(self) -> str | None:
+        """Why the memory can't change: what else shows it would not know."""
+        tensor: Any = self.shown_by
+        if self.device.type != "cpu":
+            return f"the memory of {self.device} belongs to its library"
+        if tensor is not None and tensor._is_view():  # noqa: SLF001  # a member that programs know
+            return "the tensor is a view, whose base would not know"
+        return None
 
     def untyped(self) -> "UntypedStorage":
         """The same memory as bytes."""
-        return UntypedStorage(self.memory)
+        made = UntypedStorage(self.memory)
+        made.shown_by = self.shown_by
+        return made
 
     def tolist(self) -> list[Any]:
         """The elements, in the order of memory."""
@@ -174,6 +208,7 @@ class TypedStorage(UntypedStorage):
     def __init__(self, source: Any = 0, *, dtype: Any = None, device: Any = None) -> None:
         kind = self.of_type or dtype or getattr(source, "dtype", None) or get_default_dtype()
         self.memory = _reread(_elements(source, kind, device), kind)
+        self.shown_by = _shower(source)
 
     @property
     def dtype(self) -> Any:
@@ -190,6 +225,28 @@ class TypedStorage(UntypedStorage):
             return f"torch.{self.pickle_storage_type()}"
         kind = dtype if isinstance(dtype, dtypes.dtype) else dtype.of_type
         return self if kind is self.dtype else TypedStorage(self.memory.to(kind))
+
+
+def _shower(source: Any) -> Tensor | None:
+    """The tensor that shows the memory of a new storage."""
+    if isinstance(source, UntypedStorage):
+        return source.shown_by
+    return source if isinstance(source, Tensor) else None
+
+
+def _show(tensor: Any, memory: Any) -> None:
+    """Let a tensor show other memory in the same pattern; nothing, if there is too little."""
+    elements: Any = _reread(memory, tensor.dtype)
+    steps = _emptied.get(id(tensor.array), tensor.stride())
+    shape, offset = tensor.shape, tensor.storage_offset()
+    reach = 1 + offset + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    if 0 in shape or reach <= elements.numel():
+        tensor.data = elements.as_strided(shape, steps, offset)
+        return
+    nothing = numpy_backend.xp.broadcast_to(zeros(1, dtype=tensor.dtype).array, tuple(shape))
+    _emptied[id(nothing)] = steps
+    weakref.finalize(nothing, _emptied.pop, id(nothing))
+    tensor.data = Tensor(nothing, AS_IS)
 
 
 def _elements(source: Any, kind: dtype, where: Any) -> Tensor:
@@ -243,3 +300,8 @@ def elements_for(tensor: Tensor, storage: UntypedStorage) -> Tensor:
 def is_storage(obj: Any) -> bool:
     """Whether obj is a storage."""
     return isinstance(obj, UntypedStorage)
+
+
+def _load_from_bytes(b: bytes) -> TypedStorage:
+    """The storage in a file that a pickle of PyTorch's holds; pickles are trusted."""
+    return TypedStorage(load(io.BytesIO(b), weights_only=False).elements(None))

@@ -139,7 +139,8 @@ def rounded_divide(xp: Any, input: Array, other: Array, rounding_mode: str = "tr
 
 def _rounding(mode: str) -> str:
     if mode not in ("trunc", "floor"):
-        raise RuntimeError(f"div(): rounding_mode must be None, 'trunc' or 'floor', got {mode!r}")
+        kind = RuntimeError if isinstance(mode, str) else TypeError
+        raise kind(f"div(): rounding_mode must be None, 'trunc' or 'floor', got {mode!r}")
     return mode
 
 

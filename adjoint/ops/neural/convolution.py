@@ -305,7 +305,7 @@ def each(value: Any, count: int, name: str) -> tuple[int, ...]:
         return (value,) * count
     if isinstance(value, SupportsIndex) and not getattr(value, "ndim", 0):  # one of NumPy's
         return (operator.index(value),) * count
-    numbers = tuple(int(n) for n in value)
+    numbers = tuple(operator.index(n) for n in value)
     if len(numbers) == 1:
         return numbers * count
     if len(numbers) != count:

@@ -1,5 +1,6 @@
 """Fourier transforms: three linear ops, and the public functions that name their cases."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -144,6 +145,8 @@ def _prepared(input: Any, real: bool = False) -> Any:
 
 def _arguments(input: Any, s: Any, dim: Any, half: bool = False) -> tuple[Sizes, Sizes]:
     """The sizes and the dimensions of a transform; with half, the last size is of the result."""
+    if s is not None:
+        s = [None if n is None else operator.index(n) for n in s]
     if dim is None:
         count = input.ndim if s is None else len(s)
         if count > input.ndim:
@@ -171,6 +174,8 @@ def _norm(norm: str | None) -> str:
     """The way of scaling by its full name."""
     if norm is None:
         return "backward"
+    if not isinstance(norm, str):
+        raise TypeError(f"norm must be a str, not {type(norm).__name__}")
     if norm not in OPPOSITE:
         raise RuntimeError(f"norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
     return norm

@@ -73,7 +73,6 @@ class DataLoader(Generic[Sample_co]):
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
-        self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable:
             _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
         _check_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
@@ -113,7 +112,11 @@ class DataLoader(Generic[Sample_co]):
             )
         super().__setattr__(attr, val)
 
-    # Loaders of programs answer these three in their own way, under PyTorch's names.
+    # Loaders of programs answer the last three in their own way, under PyTorch's names.
+    @property
+    def _iterable(self) -> bool:
+        return isinstance(self.dataset, IterableDataset)
+
     @property
     def _auto_collation(self) -> bool:
         return self.batch_sampler is not None

@@ -97,7 +97,7 @@ class Source(NamedTuple):
     def fetcher(self) -> Fetch:
         """A function from an index, or a list of them, to what the loader gives out."""
         if self.iterable:
-            return self._from_iterator(iter(self.dataset))
+            return self.from_iterator(iter(self.dataset))
         if not self.batched:
             return lambda index: self.collate(self.dataset[index])
         several = getattr(self.dataset, "__getitems__", None)
@@ -105,7 +105,7 @@ class Source(NamedTuple):
             return lambda indices: self.collate(several(indices))
         return lambda indices: self.collate([self.dataset[index] for index in indices])
 
-    def _from_iterator(self, samples: Iterator[Any]) -> Fetch:
+    def from_iterator(self, samples: Iterator[Any]) -> Fetch:
         """The index of an iterable dataset says only how many samples are wanted."""
         if not self.batched:
             return lambda _: self.collate(next(samples))

@@ -22,8 +22,8 @@ from adjoint.compat.dispatch_keys import (
     excluding,
     keys_of,
 )
-from adjoint.compat.no_compiler import nothing, refused
-from adjoint.compat.torch_tree import ops, overrides
+from adjoint.compat.no_compiler import never, nothing, refused
+from adjoint.compat.torch_tree import cuda, ops, overrides
 from adjoint.compat.torch_tree.autograd import forward_ad
 from adjoint.compat.torch_tree.library import Tag as Tag
 from adjoint.compat.torch_tree.utils._python_dispatch import (
@@ -36,6 +36,7 @@ from adjoint.device import device as device
 from adjoint.dtypes import dtype as dtype
 from adjoint.library.custom_op import shared
 from adjoint.library.schema_text import parse
+from adjoint.ops.matrices.linalg import LinAlgError
 from adjoint.pytree import tree_leaves
 from adjoint.random import Generator as Generator, default_generator as default_generator
 from adjoint.tensors.size import Size as Size
@@ -46,6 +47,7 @@ from adjoint.transforms.duals import change_tracking
 
 parse_schema = parse
 TensorBase = _TensorBase = Tensor
+_LinAlgError = LinAlgError
 
 # The pass that is under way.
 _current_autograd_node = graph.current_node
@@ -146,7 +148,31 @@ def _len_torch_function_stack() -> int:
 
 # What only compilers and tracers would answer otherwise.
 _get_tracing_state = _log_api_usage_once = nothing
+_is_tracing = never
 _jit_set_profiling_executor = _jit_set_profiling_mode = refused
+_jit_set_nvfuser_enabled = _jit_set_texpr_fuser_enabled = refused
+_jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = never
+_jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = nothing
+
+
+def _get_accelerator() -> device:
+    """The device beside the CPU; the CPU itself if there is none."""
+    return device("cuda" if cuda.is_available() else "cpu")
+
+
+def _get_privateuse1_backend_name() -> str:
+    """What a device of others is called: none was named."""
+    return "privateuseone"
+
+
+def _get_cudnn_enabled() -> bool:
+    """A setting of a library, which changes nothing."""
+    return True
+
+
+def _is_alias_of(first: Tensor, second: Tensor) -> bool:
+    """Whether two tensors share memory."""
+    return shared(first, second)
 
 
 class _WeakTensorRef:

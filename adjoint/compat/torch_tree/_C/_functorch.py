@@ -107,6 +107,21 @@ def is_gradtrackingtensor(tensor: Tensor) -> bool:
     return isinstance(_newest(tensor), (Dual, Derivative))
 
 
+def is_legacy_batchedtensor(tensor: Tensor) -> bool:
+    """Whether a tensor is an element of a batch of the vmap before this one: there is none."""
+    return False
+
+
+def is_functorch_wrapped_tensor(tensor: Tensor) -> bool:
+    """Whether a tensor takes part in a transform."""
+    return _newest(tensor) is not None
+
+
+def maybe_current_level() -> int | None:
+    """The number of the newest transform, if one is under way."""
+    return depth_now() or None
+
+
 def _newest(tensor: Tensor) -> Layer | Derivative | None:
     """The layer or derivative by which a tensor takes part in the newest transform it is in."""
     tracked = tracked_by(tensor)[0]
@@ -174,7 +189,8 @@ def get_unwrapped(tensor: Tensor) -> Tensor:
     raise RuntimeError("get_unwrapped: the tensor takes part in no transform")
 
 
-def _batch_level(number: int) -> BatchLevel:
+def batch_level(number: int) -> BatchLevel:
+    """The vmap of a number, which must be under way."""
     for level in open_levels.get():
         if level.depth == number and isinstance(level, BatchLevel):
             return level
@@ -185,12 +201,12 @@ def _add_batch_dim(tensor: Tensor, batch_dim: int, level: int) -> Tensor:
     """The elements of a tensor along a dimension, inside a vmap."""
     at = batch_dim % tensor.ndim
     value = movedim(tensor, at, 0) if at else tensor
-    return layered(_batch_level(level), value, given_dim=at)
+    return layered(batch_level(level), value, given_dim=at)
 
 
 def _remove_batch_dim(tensor: Tensor, level: int, batch_size: int, out_dim: int) -> Tensor:
     """A tensor of a vmap as seen from outside, its batch at a dimension."""
-    own = _batch_level(level)
+    own = batch_level(level)
     return place(batched_value(own, *value_at(own, tensor)), out_dim)
 
 

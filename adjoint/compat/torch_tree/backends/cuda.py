@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 matmul = SimpleNamespace(
     allow_tf32=False,
@@ -30,6 +30,31 @@ def _setting(kind: str) -> dict[str, Any]:
 
 for _kind in _attention:
     globals().update(_setting(_kind))
+
+
+class SDPAParams(NamedTuple):
+    """The arguments of an attention, about which the functions below are asked."""
+
+    query: Any
+    key: Any
+    value: Any
+    attn_mask: Any
+    dropout: float
+    is_causal: bool
+    enable_gqa: bool
+
+
+def can_use_flash_attention(params: SDPAParams, debug: bool = False) -> bool:
+    """Whether an attention may be computed by a kernel of its own: there is one way for all."""
+    return False
+
+
+can_use_cudnn_attention = can_use_efficient_attention = can_use_flash_attention
+
+
+def is_flash_attention_available() -> bool:
+    """Whether there are such kernels."""
+    return False
 
 
 @contextlib.contextmanager

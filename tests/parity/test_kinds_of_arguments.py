@@ -1,0 +1,46 @@
+"""Arguments of another kind than a function takes: the same class of error as PyTorch's."""
+
+import pytest
+
+import adjoint.compat.torch as compat
+
+CALLS = {
+    "a number for a tensor": lambda t, x: t.complex(x, 2),
+    "a list for a tensor": lambda t, x: t.mul([1.5], x),
+    "no elements for a tensor": lambda t, x: t.cumsum([], 0),
+    "a name for a weight": lambda t, x: t.nn.functional.layer_norm(x, (3,), "weight"),
+    "a number for a weight": lambda t, x: t.nn.functional.conv1d(x[None], 3),
+    "a list for a bias": lambda t, x: t.nn.functional.conv1d(x[None], t.ones(1, 2, 1), [1.0]),
+    "a number among tensors": lambda t, x: t.cat([x, 1]),
+    "a number to broadcast": lambda t, x: t.broadcast_tensors(x, 1),
+    "a number to prepend": lambda t, x: t.diff(x, 1, 0, 3),
+    "a name for a dimension": lambda t, x: t.cumsum(x, "rows"),
+    "a tensor for a dimension": lambda t, x: t.cumprod(x, t.ones(2, 3)),
+    "a tensor for a flag": lambda t, x: t.searchsorted(x[0], x, right=t.ones(2)),
+    "a tensor for requires_grad": lambda t, x: t.ones(2, requires_grad=t.ones(2)),
+    "None for requires_grad": lambda t, x: t.ones(2, requires_grad=None),
+    "a window of names": lambda t, x: t.nn.functional.max_pool2d(x[None], "window"),
+    "a window of parts": lambda t, x: t.nn.functional.avg_pool2d(x[None], (1.5, 1.5)),
+    "a step of a tensor": lambda t, x: t.nn.functional.max_pool2d(x[None], 1, t.ones(2, 3)),
+    "a number for a norm": lambda t, x: t.fft.fft(x, norm=2),
+    "a mode that is a list": lambda t, x: t.div(x, x, rounding_mode=["floor"]),
+}
+
+
+def outcome(library, call):
+    """The class of the error, or None."""
+    try:
+        call(library, library.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    except Exception as error:  # any error is an outcome to be compared
+        return type(error).__name__
+    return None
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_as_in_pytorch(name, torch):
+    assert outcome(compat, CALLS[name]) == outcome(torch, CALLS[name])
+
+
+def test_the_argument_is_named():
+    with pytest.raises(TypeError, match=r"complex\(\): argument 'imag' must be a Tensor, not int"):
+        compat.complex(compat.ones(2), 2)
