@@ -60,6 +60,14 @@ def name_of(func: Any) -> str:
     return str(getattr(func, "__name__", repr(func)))
 
 
+def no_tensor(name: str, result: Any) -> ValueError:
+    """The error for a result that can't lie in a batch."""
+    return ValueError(
+        f"vmap: `{name}` must only return Tensors, got type {type(result)}; out_dims=None, or a "
+        "None in out_dims at its place, passes it on as it is"
+    )
+
+
 class Mapped:
     """One call of a function that vmap has made."""
 
@@ -239,11 +247,7 @@ class Mapped:
         dims = self.dims_of(answer, results, spec)
         for result, dim in zip(results, dims):
             if dim is not None and not isinstance(result, Tensor):
-                raise ValueError(
-                    f"vmap({name_of(self.func)}, ...): `{name_of(self.func)}` must only return "
-                    f"Tensors, got type {type(result)}. Did you mean to set out_dims= to None for "
-                    "output?"
-                )
+                raise no_tensor(name_of(self.func), result)
         return dims
 
     def dims_of(self, answer: Any, results: list[Any], spec: TreeSpec) -> list[Any]:

@@ -11,7 +11,7 @@ from adjoint.call.layers import opened
 from adjoint.compat.torch_tree._C import _functorch as levels
 from adjoint.compat.torch_tree.utils import _pytree
 from adjoint.func import batching
-from adjoint.func.batching import Mapped, name_of, place
+from adjoint.func.batching import Mapped, name_of, no_tensor, place
 from adjoint.ops.arranging.shape import movedim
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
@@ -52,10 +52,7 @@ def _maybe_remove_batch_dim(
     if out_dim is None and not isinstance(batched_output, Tensor):
         return batched_output
     if not isinstance(batched_output, Tensor):
-        raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type "
-            f"{type(batched_output)}. Did you mean to set out_dims= to None for output?"
-        )
+        raise no_tensor(name, batched_output)
     mapped = Mapped(name, 0, out_dim, "error")
     return place(mapped.taken_out(levels.batch_level(vmap_level), batched_output, out_dim), out_dim)
 
