@@ -119,6 +119,10 @@ class unique_runs(NamedTuple):
     inverse: Tensor
     counts: Tensor
 
+class sampled_slopes(NamedTuple):
+    input: Tensor
+    grid: Tensor
+
 class standard_slopes(NamedTuple):
     input: Tensor
     weight: Tensor

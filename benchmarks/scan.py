@@ -39,9 +39,7 @@ ABSENT = "PyTorch has none"
 
 # Why more than 1.5 times PyTorch's time is what it takes, and of which ops.
 WHY: dict[str, str] = {
-    "weights of corners are computed step by step": "grid_sample grid_sampler_2d grid_sampler_3d",
     "elements of windows are read one by one": "adaptive_max_pool2d max_pool3d",
-    "its paths are summed again for the gradient": "ctc_loss",
     "OpenBLAS's LAPACK beside MKL's": """
         cholesky_inverse det geqrf linalg_det linalg_eigvals linalg_eigvalsh linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor_ex

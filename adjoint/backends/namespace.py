@@ -359,8 +359,22 @@ class Namespace(ABC):
             numbers = self.concatenate([joined, numbers[..., 2 * half :]], axis=-1)
         return numbers[..., 0]
 
-    def paths(self, emitted: Array, jumps: Array, lengths: Array) -> Array | None:
+    def paths(self, log_probs: Array, labels: Array, lengths: Array, blank: int) -> Array | None:
         """The log sums over paths through states, see ctc.py; None where there is no loop."""
+        return None
+
+    def path_slopes(
+        self,
+        grad: Array,
+        log_probs: Array,
+        sums: Array,
+        labels: Array,
+        lengths: Array,
+        target_lengths: Array,
+        blank: int,
+        impossible: float,
+    ) -> Array | None:
+        """The gradient of losses from the sums of their paths; None where there is no loop."""
         return None
 
     def has_loop(self, name: str, array: Array) -> bool:
@@ -454,6 +468,16 @@ class Namespace(ABC):
         """The product of each row with those of a table that a row of numbers names."""
         found = self.take(table, numbers, axis=0)
         return self.matmul(found, rows[..., None]).reshape(numbers.shape)
+
+    def sampled(self, images: Array, grid: Array, padding: str, align: bool) -> Array | None:
+        """Images read between their pixels, see grid.py; None where there is no loop."""
+        return None
+
+    def sampled_back(
+        self, grad: Array, images: Array, grid: Array, padding: str, align: bool
+    ) -> tuple[Array, Array] | None:
+        """The gradients of sampled by images and by grid; None where there is no loop."""
+        return None
 
     def counted(self, numbers: Array, count: int) -> Array:
         """How often each whole number below `count` occurs; there are no others."""
