@@ -133,12 +133,12 @@ class layer_standardized(NamedTuple):
     mean: Tensor
     variance: Tensor
 
-class group_standardized(NamedTuple):
+class batch_standardized(NamedTuple):
     output: Tensor
     mean: Tensor
     variance: Tensor
 
-class batch_standardized(NamedTuple):
+class group_standardized(NamedTuple):
     output: Tensor
     mean: Tensor
     variance: Tensor

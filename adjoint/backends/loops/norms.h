@@ -11,6 +11,11 @@
 #define ONCE
 #endif
 
+#define LANES_FOLDED(lanes)                                                                        \
+    for (int k = 0; k < 16; k++) lanes[k] += lanes[k + 16];                                        \
+    for (int k = 0; k < 8; k++) lanes[k] += lanes[k + 8];                                          \
+    for (int k = 0; k < 4; k++) lanes[k] += lanes[k + 4];
+
 #define SUMMED(T, S, name, term)                                                                   \
     ONCE static T name##_##S(const T *x, const T *y, const T *z, T centre, npy_intp n) {           \
         T lanes[LANES] = {0}, total = 0;                                                           \
@@ -22,44 +27,85 @@
             }                                                                                      \
         }                                                                                          \
         for (npy_intp i = start; i < n; i++) total += term;                                        \
-        for (int k = 0; k < 16; k++) lanes[k] += lanes[k + 16];                                    \
-        for (int k = 0; k < 8; k++) lanes[k] += lanes[k + 8];                                      \
-        for (int k = 0; k < 4; k++) lanes[k] += lanes[k + 4];                                      \
+        LANES_FOLDED(lanes)                                                                        \
         return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + total;                            \
     }
+
+/* Two sums in one pass, of a term and of this times how far an element is from the middle. */
+#define SUMMED_TWICE(T, S, name, term, rest)                                                       \
+    ONCE static void name##_##S(const T *x, const T *y, const T *z, T centre, npy_intp n,          \
+                                T *found) {                                                        \
+        T lanes[LANES] = {0}, along[LANES] = {0}, total = 0, other = 0;                            \
+        npy_intp start = 0;                                                                        \
+        for (; start + LANES <= n; start += LANES) {                                               \
+            for (int k = 0; k < LANES; k++) {                                                      \
+                const npy_intp i = start + k;                                                      \
+                lanes[k] += term;                                                                  \
+                along[k] += (term) * (rest - centre);                                              \
+            }                                                                                      \
+        }                                                                                          \
+        for (npy_intp i = start; i < n; i++) {                                                     \
+            total += term;                                                                         \
+            other += (term) * (rest - centre);                                                     \
+        }                                                                                          \
+        LANES_FOLDED(lanes)                                                                        \
+        LANES_FOLDED(along)                                                                        \
+        found[0] = ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + total;                        \
+        found[1] = ((along[0] + along[2]) + (along[1] + along[3])) + other;                        \
+    }
+
+/* Rows that are gone through together: their sums don't wait for each other. */
+#define TOGETHER 4
+#define NARROW 1024 /* elements of such a row */
 
 #define STANDARD_ROWS(T, S, root)                                                                  \
     SUMMED(T, S, row_sum, x[i])                                                                    \
     SUMMED(T, S, row_spread, (x[i] - centre) * (x[i] - centre))                                    \
-    SUMMED(T, S, row_total, x[i] * y[i])                                                           \
-    SUMMED(T, S, row_along, x[i] * y[i] * (z[i] - centre))                                         \
-    static void standard_##S(char **args, const npy_intp *dimensions, const npy_intp *steps, \
-                                   void *data) {                                                   \
-        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
-        for (npy_intp row = 0; row < count; row++) {                                               \
-            const T *x = (const T *)ROW(0, row), *weight = (const T *)ROW(1, row);                 \
-            const T *bias = (const T *)ROW(2, row), eps = *(const T *)ROW(3, row);                 \
-            T *out = (T *)ROW(4, row);                                                             \
-            const T mean = row_sum_##S(x, x, x, 0, n) / (T)n;                                      \
-            const T spread = row_spread_##S(x, x, x, mean, n) / (T)n, scale = 1 / root(spread + eps);\
-            IN_ANY_ORDER                                                                           \
-            for (npy_intp i = 0; i < n; i++) {                                                     \
-                out[i] = (x[i] - mean) * scale * weight[i] + bias[i];                              \
+    SUMMED_TWICE(T, S, row_totals, x[i] * y[i], z[i])                                              \
+    static void standard_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,       \
+                             void *data) {                                                         \
+        const npy_intp count = dimensions[0], n = dimensions[1], most = n > NARROW ? 1 : TOGETHER; \
+        for (npy_intp start = 0; start < count; start += most) {                                   \
+            const npy_intp end = count - start < most ? count : start + most;                      \
+            T means[TOGETHER];                                                                     \
+            for (npy_intp row = start; row < end; row++) {                                         \
+                const T *x = (const T *)ROW(0, row);                                               \
+                means[row - start] = row_sum_##S(x, x, x, 0, n) / (T)n;                            \
             }                                                                                      \
-            *(T *)ROW(5, row) = mean;                                                              \
-            *(T *)ROW(6, row) = spread;                                                            \
+            for (npy_intp row = start; row < end; row++) {                                         \
+                const T *x = (const T *)ROW(0, row);                                               \
+                *(T *)ROW(5, row) = means[row - start];                                            \
+                *(T *)ROW(6, row) = row_spread_##S(x, x, x, means[row - start], n) / (T)n;         \
+            }                                                                                      \
+            for (npy_intp row = start; row < end; row++) {                                         \
+                const T *x = (const T *)ROW(0, row), *weight = (const T *)ROW(1, row);             \
+                const T *bias = (const T *)ROW(2, row), mean = means[row - start];                 \
+                const T scale = 1 / root(*(const T *)ROW(6, row) + *(const T *)ROW(3, row));       \
+                T *out = (T *)ROW(4, row);                                                         \
+                IN_ANY_ORDER                                                                       \
+                for (npy_intp i = 0; i < n; i++) {                                                 \
+                    out[i] = (x[i] - mean) * scale * weight[i] + bias[i];                          \
+                }                                                                                  \
+            }                                                                                      \
         }                                                                                          \
         forget_exceptions();                                                                       \
     }                                                                                              \
-    static void standard_back_##S(char **args, const npy_intp *dimensions,                   \
-                                        const npy_intp *steps, void *data) {                       \
+    static void standard_back_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,  \
+                                  void *data) {                                                    \
         const npy_intp count = dimensions[0], rows = dimensions[1], n = dimensions[2];             \
-        const npy_intp *core = steps + 11;                                                         \
+        const npy_intp *core = steps + 11, most = n > NARROW ? 1 : TOGETHER;                       \
         for (npy_intp turn = 0; turn < count; turn++) {                                            \
             const T *weight = (const T *)ROW(2, turn), eps = *(const T *)ROW(7, turn);             \
             T *by_weight = (T *)ROW(9, turn), *by_bias = (T *)ROW(10, turn);                       \
             for (npy_intp i = 0; i < n; i++) by_weight[i] = by_bias[i] = 0;                        \
             for (npy_intp row = 0; row < rows; row++) {                                            \
+                T found[TOGETHER][2];                                                              \
+                for (npy_intp k = 0; row % most == 0 && k < most && row + k < rows; k++) {         \
+                    const T *slope = (const T *)(ROW(0, turn) + (row + k) * core[0]);              \
+                    const T *x = (const T *)(ROW(1, turn) + (row + k) * core[2]);                  \
+                    const T mean = ELEMENT(const T, ROW(3, turn), core[5], row + k);               \
+                    row_totals_##S(slope, weight, x, mean, n, found[k]);                           \
+                }                                                                                  \
                 const T *slope = (const T *)(ROW(0, turn) + row * core[0]);                        \
                 const T *x = (const T *)(ROW(1, turn) + row * core[2]);                            \
                 const T mean = ELEMENT(const T, ROW(3, turn), core[5], row);                       \
@@ -67,8 +113,7 @@
                 const T on_mean = ELEMENT(const T, ROW(5, turn), core[7], row);                    \
                 const T on_spread = ELEMENT(const T, ROW(6, turn), core[8], row);                  \
                 T *out = (T *)(ROW(8, turn) + row * core[9]);                                      \
-                const T total = row_total_##S(slope, weight, x, 0, n);                             \
-                const T along = row_along_##S(slope, weight, x, mean, n);                          \
+                const T total = found[row % most][0], along = found[row % most][1];                \
                 const T tilt = (along * scale * scale * scale - 2 * on_spread) / (T)n;             \
                 const T shift = (total * scale - on_mean) / (T)n;                                  \
                 IN_ANY_ORDER                                                                       \
@@ -90,7 +135,7 @@
 #define PART(T, place, row, step, part) ((T *)(ROW(place, row) + (part) * (step)))
 
 #define STANDARD_PARTS(T, S, root)                                                                 \
-    SUMMED(T, S, row_apart, x[i] * (y[i] - centre))                                                \
+    SUMMED_TWICE(T, S, row_apart, x[i], z[i])                                                      \
     static void standard_parts_##S(char **args, const npy_intp *dimensions,                        \
                                    const npy_intp *steps, void *data) {                            \
         const npy_intp count = dimensions[0], c = dimensions[1], n = dimensions[2];                \
@@ -135,8 +180,9 @@
                 const T *slope = PART(const T, 0, row, core[0], part);                             \
                 const T *x = PART(const T, 1, row, core[2], part);                                 \
                 const T weight = ELEMENT(const T, ROW(2, row), core[4], part);                     \
-                const T sum = row_sum_##S(slope, x, x, 0, n);                                      \
-                const T apart = row_apart_##S(slope, x, x, mean, n);                               \
+                T found[2];                                                                        \
+                row_apart_##S(slope, x, x, mean, n, found);                                        \
+                const T sum = found[0], apart = found[1];                                          \
                 total += sum * weight;                                                             \
                 along += apart * weight;                                                           \
                 ELEMENT(T, ROW(9, row), core[7], part) = apart * scale;                            \
