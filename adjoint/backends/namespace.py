@@ -451,6 +451,10 @@ class Namespace(ABC):
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
         return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
 
+    def regrouped_rows(self, rows: Array, sources: Array, targets: Array, count: int) -> Array:
+        """A matrix of `count` rows: those of `rows` that sources name, summed where targets say."""
+        return self.summed_rows(self.take(rows, sources, axis=0), targets, count)
+
     def rows_added(self, array: Array, index: Array, rows: Array) -> Array:
         """A copy of a matrix to whose rows, by their index, others are added."""
         return array + self.summed_rows(rows, index, array.shape[0])

@@ -135,3 +135,17 @@ def test_labels_beyond_the_classes_are_left_to_numpy() -> None:
     sums = np.zeros((3, 1, 3), np.float32)
     given = (np.ones(1, np.float32), x, sums, labels, lengths, np.array([1]))
     assert PLAIN.path_slopes(*given, 0, 0.0) is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("rows", "width", "places"), [(1, 1, 1), (7, 3, 20), (40, 33, 9)])
+def test_regrouped_rows(rows: int, width: int, places: int, kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(rows, width)).astype(kind)
+    table[0, 0] = np.nan
+    table[-1, -1] = np.inf
+    sources, targets = rng.integers(0, rows, places), rng.integers(0, 5, places)
+    for given in (table, apart(table), np.asfortranarray(table)):
+        agree("regrouped_rows", ("regrouped_rows",), limit_of(kind), given, sources, targets, 5)
+    nothing = np.zeros(0, np.int64)
+    agree("regrouped_rows", ("regrouped_rows",), 0, table, nothing, nothing, 3)

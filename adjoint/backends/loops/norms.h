@@ -271,6 +271,23 @@
         forget_exceptions();                                                                       \
     }
 
+/* Rows of a table by number, added to those of another by number, which are zeros before. */
+#define REGROUPED(T, S)                                                                            \
+    static void rows_regrouped_##S(char **args, const npy_intp *dimensions, const npy_intp *steps, \
+                                   void *data) {                                                   \
+        const npy_intp count = dimensions[0], w = dimensions[2], k = dimensions[3];                \
+        const npy_intp *core = steps + 4;                                                          \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            for (npy_intp i = 0; i < k; i++) {                                                     \
+                const npy_int64 from = ELEMENT(const npy_int64, ROW(1, turn), core[2], i);         \
+                const npy_int64 to = ELEMENT(const npy_int64, ROW(2, turn), core[3], i);           \
+                add_row_##S((T *)(ROW(3, turn) + to * core[4]),                                    \
+                            (const T *)(ROW(0, turn) + from * core[0]), 1, w);                     \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
 /* The squared lengths of all differences of rows of two matrices; elements of rows lie in order. */
 #define GAPS(T, S)                                                                                 \
     SUMMED(T, S, row_gap, (x[i] - y[i]) * (x[i] - y[i]))                                           \
@@ -300,3 +317,5 @@ GAPS(float, f32)
 GAPS(double, f64)
 MIXED(float, f32)
 MIXED(double, f64)
+REGROUPED(float, f32)
+REGROUPED(double, f64)

@@ -18,6 +18,7 @@ typedef struct {
 #define AT_PLACES(T) T, NPY_INT64, T
 #define INTO_PLACES(T) NPY_INT64, T, T
 #define OF_ROWS_AT(T) T, NPY_INT64, T, T
+#define OF_REGROUPED(T) T, NPY_INT64, NPY_INT64, T
 #define OF_WINDOWS(T) T, NPY_INT32, T, NPY_INT64
 #define OF_WINDOWS_APART(T) T, NPY_INT32, NPY_INT32, T, NPY_INT64
 #define OF_POOLS(T) T, NPY_INT64, T
@@ -92,6 +93,8 @@ static Written written[] = {
     {"matched", "(m,n),(k),(n)->(k)", 3, 1, 2, OF_BOTH(matched), {NULL}, TYPES2(OF_ROWS_AT)},
     {"mixed", "(m,w),(k),(k)->(w)", 3, 1, 2, OF_BOTH(mixed), {NULL}, TYPES2(OF_ROWS_AT)},
     {"dealt", "(c,w),(c,k),(c,k)->(m,w)", 3, 1, 2, OF_BOTH(dealt), {NULL}, TYPES2(OF_ROWS_AT)},
+    {"rows_regrouped", "(m,w),(k),(k)->(n,w)", 3, 1, 2, OF_BOTH(rows_regrouped), {NULL},
+     TYPES2(OF_REGROUPED)},
     {"gaps", "(m,n),(p,n)->(m,p)", 2, 1, 2, OF_BOTH(gaps), {NULL}, TYPES2(OF_TWO)},
     {"paths", "(t,c),(s),(),()->(t,s)", 4, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
     {"path_slopes", "(t,c),(t,s),(s),(),(),(),(),()->(t,c)", 8, 1, 2, OF_BOTH(path_slopes), {NULL},
