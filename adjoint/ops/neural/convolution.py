@@ -12,9 +12,11 @@ from adjoint.backends.convolution import Layout
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import flip, reshape, transpose
+from adjoint.ops.arranging.conversion import contiguous
+from adjoint.ops.arranging.shape import flatten, flip, reshape, transpose
 from adjoint.ops.batch_rules import with_batch
 from adjoint.ops.neural.batches import joined, one_after_another, parted, side_by_side
+from adjoint.ops.neural.linear import column_sums
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import sum
@@ -482,15 +484,21 @@ def _frames(xp: Any, input: Any, pad: int) -> Any:
     return xp.concatenate([edge, input, edge], axis=-3)
 
 
-def _rows_from(frames: Any, start: int, count: int) -> Any:
-    """Some frames, of all samples, as the rows of a matrix."""
+_PART = 4096  # elements of a matrix up to which threads share a batch of them, and BLAS is quick
+
+
+def _rows_from(frames: Any, start: int, count: int, width: int) -> Any:
+    """Some frames, of all samples, as the rows of matrices of at most `width` columns."""
     part = frames[..., start : start + count, :, :]
-    return part.reshape(*part.shape[:-3], count * part.shape[-2], part.shape[-1])
+    *lead, batch, channels = part.shape
+    most = max(1, min(count, _PART // max(batch * max(channels, width), 1)))
+    each = next((n for n in range(most, most // 2, -1) if count % n == 0), max(count, 1))
+    return part.reshape(*lead[:-1], count // each, each * batch, channels)
 
 
 def _taps_back(grad: Value, weight: Value, pad: int) -> Value:
     """By the frames: each goes to those it came from, by the filters turned around."""
-    turned = transpose(flip(conj(weight), (-3,)), -1, -2)
+    turned = contiguous(transpose(flip(conj(weight), (-3,)), -1, -2))
     return taps(grad, turned, None, weight.shape[-3] - 1 - pad)
 
 
@@ -514,7 +522,7 @@ def _taps_tangent(
 @general(
     input=_taps_back,
     weight=lambda grad, input, pad: tap_products(conj(input), grad, pad),
-    bias=lambda grad: sum(grad, (-3, -2)),
+    bias=lambda grad: column_sums(flatten(grad, -3, -2)),
     jvp=_taps_tangent,
     batching=FRONT,
     node_name="ConvTbcBackward0",
@@ -525,10 +533,13 @@ def taps(xp: Any, input: Array, weight: Array, bias: Array | None, pad: int) -> 
     """Sums of frames, each times its matrix of a filter, for all places of the filter."""
     frames, width = _frames(xp, input, pad), weight.shape[-3]
     count = frames.shape[-3] - width + 1
-    parts = [xp.matmul(_rows_from(frames, k, count), weight[..., k, :, :]) for k in range(width)]
-    total = functools.reduce(lambda sums, part: xp.into(xp.add, sums, sums, part), parts)
+    total: Any = None
+    for k in range(width):
+        rows = _rows_from(frames, k, count, weight.shape[-1])
+        part = xp.matmul(rows, weight[..., k, None, :, :])
+        total = part if total is None else xp.into(xp.add, total, total, part)
     if bias is not None:
-        total = xp.into(xp.add, total, total, bias[..., None, :])
+        total = xp.into(xp.add, total, total, bias[..., None, None, :])
     return total.reshape(*frames.shape[:-3], count, frames.shape[-2], weight.shape[-1])
 
 
@@ -542,11 +553,12 @@ def taps(xp: Any, input: Array, weight: Array, bias: Array | None, pad: int) -> 
 def tap_products(xp: Any, input: Array, other: Array, pad: int) -> Array:
     """The products of frames with those of other, for each distance: taps' gradient by weight."""
     frames, count = _frames(xp, input, pad), other.shape[-3]
-    rows = _rows_from(other, 0, count)
-    parts = [
-        xp.matmul(xp.swapaxes(_rows_from(frames, k, count), -1, -2), rows)
-        for k in range(frames.shape[-3] - count + 1)
-    ]
+    widths = frames.shape[-1], other.shape[-1]
+    rows = _rows_from(other, 0, count, widths[0])
+    parts = []
+    for k in range(frames.shape[-3] - count + 1):
+        columns = xp.swapaxes(_rows_from(frames, k, count, widths[1]), -1, -2)
+        parts.append(xp.matmul(columns, rows).sum(axis=-3))
     return xp.stack(parts, axis=-3)
 
 
