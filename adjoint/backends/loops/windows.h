@@ -68,7 +68,8 @@ static inline void elements_f64(LongElements *met, const LongNumbers *places, co
             At_##S at, places;                                                                     \
             Met_##S best, met;                                                                     \
             const int near = ordered && start % w + MANY <= w; /* windows of one image */          \
-            some_windows(&given, args, steps, core[1], start, w, all, near ? 1 : MANY);            \
+            if (near) some_windows(&given, args, steps, core[1], start, w, all, 1);                \
+            else some_windows(&given, args, steps, core[1], start, w, all, MANY);                  \
             for (npy_intp j = 0; j < k; j++) {                                                     \
                 const npy_int32 on = apart ? ELEMENT(const npy_int32, args[2], core[2], j) : 0;    \
                 const npy_intp list = apart ? 0 : j * core[2];                                     \
@@ -77,11 +78,12 @@ static inline void elements_f64(LongElements *met, const LongNumbers *places, co
                     memcpy(listed, given.lists[0] + list, sizeof(listed));                         \
                     for (int lane = 0; lane < MANY; lane++) places[lane] = listed[lane] + on;      \
                     elements_##S(&met, &places, (const T *)given.images[0]);                       \
-                }                                                                                  \
-                for (int lane = 0; !near && lane < MANY; lane++) {                                 \
-                    const npy_int32 place = *(const npy_int32 *)(given.lists[lane] + list) + on;   \
-                    places[lane] = place;                                                          \
-                    met[lane] = ELEMENT(const T, given.images[lane], core[0], place);              \
+                } else {                                                                           \
+                    for (int lane = 0; lane < MANY; lane++) {                                      \
+                        const npy_int32 place = *(const npy_int32 *)(given.lists[lane] + list);    \
+                        places[lane] = place + on;                                                 \
+                        met[lane] = ELEMENT(const T, given.images[lane], core[0], place + on);     \
+                    }                                                                              \
                 }                                                                                  \
                 if (j == 0) best = met, at = places;                                               \
                 const At_##S wins = (met > best) | (met != met);                                   \
