@@ -53,9 +53,7 @@ WHY: dict[str, str] = {
     """,
     "windows by chance are many small steps": "fractional_max_pool2d fractional_max_pool3d",
     "NumPy sorts and counts with one thread": "histogramdd mode",
-    "what arranges its arguments and results is recorded beside it": """
-        adjoint_embedding_bag conv_tbc group_norm native_layer_norm
-    """,
+    "its deviations are computed beside it": "native_layer_norm",
     "NumPy goes through memory once for each step": "index_reduce_",
     "a call of few microseconds": """
         abs_ as_strided_ bitwise_not is_complex is_floating_point is_same_size numel view_dtype
