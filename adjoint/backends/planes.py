@@ -89,8 +89,9 @@ class Planes:
 
     def even_step(self) -> int:
         """How many samples fit the cache, in pieces of which there is an even number."""
-        pieces = 2 * -(-self.batch // (2 * self.step()))
-        return max(1, -(-self.batch // max(1, pieces)))
+        batch: int = self.batch
+        pieces = 2 * -(-batch // (2 * self.step()))
+        return max(1, -(-batch // max(1, pieces)))
 
     def padded(self, piece: slice) -> Any:
         """Some images with zeros around them, as (samples, groups, elements)."""

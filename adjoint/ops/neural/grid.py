@@ -41,9 +41,14 @@ def _pixels(places: Any, size: int, align: bool) -> Any:
     return ((places + 1) * size - 1) / 2
 
 
+def _listed(grid: Any, count: int) -> Any:
+    """The places of a grid as a list for each image."""
+    return reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), count))
+
+
 def _coordinates(grid: Any, sizes: Any, align: bool) -> list[Any]:
     """The coordinates of the places of a grid among pixels, a row for each dimension."""
-    listed = reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), len(sizes)))
+    listed = _listed(grid, len(sizes))
     places = [listed[..., d] for d in range(len(sizes))]
     return [_pixels(row, size, align) for row, size in zip(places[::-1], sizes)]  # x comes first
 
@@ -245,12 +250,23 @@ class _Corners:
             pairs[without] = (-1, 1)
         return [functools.reduce(operator.mul, corner) for corner in itertools.product(*pairs)]
 
+    def speeds(self) -> list[Any]:
+        """How fast the coordinates of pixels move with those of the grid."""
+        return [_speed(row, size, *self.border) for row, size in zip(self.pixels, self.sizes)]
+
+    def moved_weights(self, grid_tangent: Any) -> Any:
+        """The tangents of all weights, from that of the grid."""
+        steps = [grid_tangent[..., d] for d in reversed(range(len(self.sizes)))]
+        moves = [step * speed for step, speed in zip(steps, self.speeds())]
+        terms = [[w * move for w in self.weights(d)] for d, move in enumerate(moves)]
+        return stack([functools.reduce(operator.add, each) for each in zip(*terms)], -1)
+
     def by_grid(self, by_weights: Any) -> Any:
         """The gradient by the places of a grid, x first, from that by all weights."""
         found = []
-        for d, (row, size) in enumerate(zip(self.pixels, self.sizes)):
+        for d, speed in enumerate(self.speeds()):
             terms = [by_weights[..., k] * weight for k, weight in enumerate(self.weights(d))]
-            found.append(functools.reduce(operator.add, terms) * _speed(row, size, *self.border))
+            found.append(functools.reduce(operator.add, terms) * speed)
         return stack(found[::-1], -1)
 
 
@@ -269,6 +285,21 @@ def _linear_slopes(
         found = corners.by_grid(matched_rows(_table(input), corners.numbers, channels))
         by_grid = reshape(found, tuple(grid.shape))
     return by_input, by_grid
+
+
+def _linear_tangent(
+    input: Any, grid: Any, padding_mode: str, align: bool, input_tangent: Any, grid_tangent: Any
+) -> Any:
+    parts = []
+    if input_tangent is not None:
+        sampled = plane_sampled if input.ndim == 4 else volume_sampled
+        parts.append(sampled(input_tangent, grid, padding_mode, align))
+    if grid_tangent is not None:
+        corners = _Corners(input, grid, padding_mode, align)
+        listed = _listed(grid_tangent, len(corners.sizes))
+        out = mixed_rows(_table(input), corners.numbers, corners.moved_weights(listed))
+        parts.append(_as_images(transpose(out, 1, 2), input, grid))
+    return functools.reduce(operator.add, parts)
 
 
 def _linear_rule(
@@ -299,6 +330,7 @@ def _linear_sampler(name: str, node_name: str) -> Op:
 
     @general(
         joint=("input grid", _linear_rule),
+        jvp=_linear_tangent,
         batching=FOLD,
         name=name,
         node_name=node_name,
