@@ -98,30 +98,53 @@
             const T *weight = (const T *)ROW(2, turn), eps = *(const T *)ROW(7, turn);             \
             T *by_weight = (T *)ROW(9, turn), *by_bias = (T *)ROW(10, turn);                       \
             for (npy_intp i = 0; i < n; i++) by_weight[i] = by_bias[i] = 0;                        \
-            for (npy_intp row = 0; row < rows; row++) {                                            \
-                T found[TOGETHER][2];                                                              \
+            T found[TOGETHER][2];                                                                  \
+            for (npy_intp row = 0, two; row < rows; row += two) {                                  \
                 for (npy_intp k = 0; row % most == 0 && k < most && row + k < rows; k++) {         \
                     const T *slope = (const T *)(ROW(0, turn) + (row + k) * core[0]);              \
                     const T *x = (const T *)(ROW(1, turn) + (row + k) * core[2]);                  \
                     const T mean = ELEMENT(const T, ROW(3, turn), core[5], row + k);               \
                     row_totals_##S(slope, weight, x, mean, n, found[k]);                           \
                 }                                                                                  \
+                T means[2], scales[2], tilts[2], shifts[2];                                        \
+                two = most > 1 && row + 1 < rows ? 2 : 1; /* the sums are read and written once */ \
+                for (npy_intp k = 0; k < two; k++) {                                               \
+                    const npy_intp own = row + k;                                                  \
+                    const T spread = ELEMENT(const T, ROW(4, turn), core[6], own);                 \
+                    const T on_mean = ELEMENT(const T, ROW(5, turn), core[7], own);                \
+                    const T on_spread = ELEMENT(const T, ROW(6, turn), core[8], own);              \
+                    const T scale = 1 / root(spread + eps), *sums = found[own % most];             \
+                    means[k] = ELEMENT(const T, ROW(3, turn), core[5], own);                       \
+                    scales[k] = scale;                                                             \
+                    tilts[k] = (sums[1] * scale * scale * scale - 2 * on_spread) / (T)n;           \
+                    shifts[k] = (sums[0] * scale - on_mean) / (T)n;                                \
+                }                                                                                  \
                 const T *slope = (const T *)(ROW(0, turn) + row * core[0]);                        \
                 const T *x = (const T *)(ROW(1, turn) + row * core[2]);                            \
-                const T mean = ELEMENT(const T, ROW(3, turn), core[5], row);                       \
-                const T scale = 1 / root(ELEMENT(const T, ROW(4, turn), core[6], row) + eps);      \
-                const T on_mean = ELEMENT(const T, ROW(5, turn), core[7], row);                    \
-                const T on_spread = ELEMENT(const T, ROW(6, turn), core[8], row);                  \
                 T *out = (T *)(ROW(8, turn) + row * core[9]);                                      \
-                const T total = found[row % most][0], along = found[row % most][1];                \
-                const T tilt = (along * scale * scale * scale - 2 * on_spread) / (T)n;             \
-                const T shift = (total * scale - on_mean) / (T)n;                                  \
+                const T mean = means[0], scale = scales[0], tilt = tilts[0], shift = shifts[0];    \
+                if (two == 1) {                                                                    \
+                    IN_ANY_ORDER                                                                   \
+                    for (npy_intp i = 0; i < n; i++) {                                             \
+                        const T rest = x[i] - mean;                                                \
+                        out[i] = slope[i] * weight[i] * scale - (rest * tilt + shift);             \
+                        by_weight[i] += slope[i] * rest * scale;                                   \
+                        by_bias[i] += slope[i];                                                    \
+                    }                                                                              \
+                    continue;                                                                      \
+                }                                                                                  \
+                const T *slope1 = (const T *)((const char *)slope + core[0]);                      \
+                const T *x1 = (const T *)((const char *)x + core[2]);                              \
+                T *out1 = (T *)((char *)out + core[9]);                                            \
+                const T mean1 = means[1], scale1 = scales[1], tilt1 = tilts[1], shift1 = shifts[1];\
                 IN_ANY_ORDER                                                                       \
                 for (npy_intp i = 0; i < n; i++) {                                                 \
-                    const T rest = x[i] - mean;                                                    \
+                    const T rest = x[i] - mean, rest1 = x1[i] - mean1;                             \
                     out[i] = slope[i] * weight[i] * scale - (rest * tilt + shift);                 \
-                    by_weight[i] += slope[i] * rest * scale;                                       \
-                    by_bias[i] += slope[i];                                                        \
+                    out1[i] = slope1[i] * weight[i] * scale1 - (rest1 * tilt1 + shift1);           \
+                    const T term = slope[i] * rest * scale, term1 = slope1[i] * rest1 * scale1;    \
+                    by_weight[i] = by_weight[i] + term + term1;                                    \
+                    by_bias[i] = by_bias[i] + slope[i] + slope1[i];                                \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \

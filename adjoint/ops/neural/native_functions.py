@@ -293,7 +293,10 @@ def native_layer_norm(
     axes = last_axes("native_layer_norm", input, normalized_shape, weight, bias)
     out, centre, spread = layer_standardized(input, weight, bias, axes, eps)
     kind = input.dtype if weight is None else weight.dtype
-    return out, centre.detach().to(kind), rsqrt(spread.detach() + eps).to(kind)
+    mean, deviation = centre.detach(), rsqrt(spread.detach() + eps)
+    return (
+        (out, mean, deviation) if kind == mean.dtype else (out, mean.to(kind), deviation.to(kind))
+    )
 
 
 @composite(method=False)
