@@ -110,6 +110,12 @@ class AlongKernels(Namespace):
         found = _joined_by_loop("last", array, index, values, axis)
         return super().written_along(array, index, values, axis) if found is None else found
 
+    def added_along(self, values: Any, index: Any, axis: int, size: int) -> Any:
+        out = np.zeros((*values.shape[:axis], size, *values.shape[axis + 1 :]), values.dtype)
+        if _combined_by_loop("add", out, index, values, axis):
+            return out
+        return super().added_along(values, index, axis, size)
+
     def laid_along(self, values: Any, index: Any, axis: int, size: int) -> Any:
         shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
         out = np.zeros(shape, values.dtype)

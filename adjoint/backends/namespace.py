@@ -326,6 +326,11 @@ class Namespace(ABC):
         places = self.flat_places(index, array.shape, axis).reshape(-1)
         return self.updated(array.reshape(-1), places, values.reshape(-1)).reshape(array.shape)
 
+    def added_along(self, values: Array, index: Array, axis: int, size: int) -> Array:
+        """Zeros, `size` of them along an axis, with values added at an index along it."""
+        shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
+        return self.combined_along("add", self.zeros(shape, values.dtype), index, values, axis)
+
     def laid_along(self, values: Array, index: Array, axis: int, size: int) -> Array:
         """Zeros, `size` of them along an axis, with values at an index; of several the last."""
         shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
