@@ -39,7 +39,7 @@ ABSENT = "PyTorch has none"
 
 # Why more than 1.5 times PyTorch's time is what it takes, and of which ops.
 WHY: dict[str, str] = {
-    "elements of windows are read one by one": "adaptive_max_pool2d max_pool3d",
+    "elements of windows lie apart, and are gathered": "adaptive_max_pool2d max_pool3d",
     "OpenBLAS's LAPACK beside MKL's": """
         cholesky_inverse det geqrf linalg_det linalg_eigvals linalg_eigvalsh linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor_ex
