@@ -4,6 +4,7 @@ import functools
 import math
 from typing import Any
 
+from adjoint.backends.numpy import host
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.annotations import Array, Value
@@ -189,6 +190,17 @@ def greatest_at(
     return _shaped(xp.window_maxima_from(flat, starts, inner), flat.shape[:-1], sizes)
 
 
+@functools.lru_cache(maxsize=64)
+def _distances(sizes: Any, wanted: Any, kernel: Any) -> tuple[Any, Any, Any, Any]:
+    """For each dimension how far windows are apart, which is the last, where it is, and a step."""
+    spans = [size - width for size, width in zip(sizes, kernel)]
+    gaps = [span / (n - 1) if n > 1 else 0.0 for span, n in zip(spans, wanted)]
+    steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    last = host.arange(max(wanted)) == host.asarray(wanted)[:, None] - 1
+    columns = [host.asarray(each)[:, None] for each in (gaps, spans, steps)]
+    return columns[0], last, columns[1], columns[2]
+
+
 @general(batching=FOLD, home=None)
 def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any) -> Array:
     """Where in a flattened image windows begin whose distances samples decide.
@@ -196,19 +208,17 @@ def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any
     samples is (batch, channels, dimensions), of numbers in [0, 1); the result is
     (batch, channels, windows).
     """
-    first: Any = 0
     lead, count = samples.shape[:2], len(sizes)
-    spans = [size - width for size, width in zip(sizes, kernel)]
-    gaps = [span / (n - 1) if n > 1 else 0.0 for span, n in zip(spans, wanted)]
+    known = _distances(tuple(sizes), tuple(wanted), tuple(kernel))
+    gap, last, span, step = map(xp.asarray, known)
     # Samples of an image are for its columns, then its rows; those of a volume in order.
     offsets = (samples[..., ::-1] if count == 2 else samples)[..., None]
-    gap = xp.asarray(gaps)[:, None]
-    places = xp.floor((xp.arange(max(wanted)) + offsets) * gap)
+    places = xp.floor((xp.arange(last.shape[1]) + offsets) * gap)
     places = (places - xp.floor(offsets * gap.astype(samples.dtype))).astype("int64")
-    for axis, (span, n) in enumerate(zip(spans, wanted)):
-        starts = xp.updated(places[..., axis, :n], (Ellipsis, n - 1), span)
-        step = math.prod(sizes[axis + 1 :])
-        first = first + (starts * step).reshape(*lead, *_at(axis, n, count))
+    places = xp.where(last, span, places) * step
+    first: Any = 0
+    for axis, n in enumerate(wanted):
+        first = first + places[..., axis, :n].reshape(*lead, *_at(axis, n, count))
     return first.reshape(*lead, math.prod(wanted))
 
 
