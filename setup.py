@@ -67,9 +67,8 @@ LENIENT += ["--follow-imports=silent"]
 
 # The loops are compiled for each set of instructions, and a machine takes the best it has. No
 # product is fused with a sum: then the bits of a result do not depend on where it is computed.
-# Few machines that have other sets take the plain one: it may be slow, but shall be small.
+# An x86-64 without AVX2 goes on with NumPy, as the pure package does: few would take a plain set.
 LOOPS = {
-    "plain": ["-Os"],
     "avx2": ["-mavx2", "-mfma", "-mf16c"],
     "avx512": ["-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx2", "-mfma", "-mf16c"],
 }
@@ -151,6 +150,11 @@ def modules_for_numpy() -> list[Extension]:
     ]
 
 
+def sets_of_loops(unix: bool) -> dict[str, list[str]]:
+    """The modules of loops that are built here, each with the instructions it may use."""
+    return LOOPS if unix and sysconfig.get_platform().endswith("x86_64") else {"plain": []}
+
+
 def loops() -> list[Extension]:
     """The modules of loops, one for each set of instructions that the compiler knows."""
     import numpy as np
@@ -160,9 +164,8 @@ def loops() -> list[Extension]:
     target = Path("build", "loops")
     write(target)
     unix = new_compiler().compiler_type == "unix"
-    levels = LOOPS if unix and sysconfig.get_platform().endswith("x86_64") else {"plain": []}
     made = []
-    for name, instructions in levels.items():
+    for name, instructions in sets_of_loops(unix).items():
         source = target / f"{name}.c"
         source.write_text(f'#define MODULE {name}\n#include "loops.c"\n', encoding="utf-8")
         made.append(

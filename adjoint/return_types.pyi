@@ -119,6 +119,10 @@ class unique_runs(NamedTuple):
     inverse: Tensor
     counts: Tensor
 
+class sampled_slopes(NamedTuple):
+    input: Tensor
+    grid: Tensor
+
 class standard_slopes(NamedTuple):
     input: Tensor
     weight: Tensor
@@ -129,12 +133,12 @@ class layer_standardized(NamedTuple):
     mean: Tensor
     variance: Tensor
 
-class group_standardized(NamedTuple):
+class batch_standardized(NamedTuple):
     output: Tensor
     mean: Tensor
     variance: Tensor
 
-class batch_standardized(NamedTuple):
+class group_standardized(NamedTuple):
     output: Tensor
     mean: Tensor
     variance: Tensor

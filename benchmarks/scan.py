@@ -39,9 +39,7 @@ ABSENT = "PyTorch has none"
 
 # Why more than 1.5 times PyTorch's time is what it takes, and of which ops.
 WHY: dict[str, str] = {
-    "weights of corners are computed step by step": "grid_sample grid_sampler_2d grid_sampler_3d",
-    "elements of windows are read one by one": "adaptive_max_pool2d max_pool3d",
-    "its paths are summed again for the gradient": "ctc_loss",
+    "elements of windows lie apart, and are gathered": "adaptive_max_pool2d max_pool3d",
     "OpenBLAS's LAPACK beside MKL's": """
         cholesky_inverse det geqrf linalg_det linalg_eigvals linalg_eigvalsh linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor_ex
@@ -55,9 +53,7 @@ WHY: dict[str, str] = {
     """,
     "windows by chance are many small steps": "fractional_max_pool2d fractional_max_pool3d",
     "NumPy sorts and counts with one thread": "histogramdd mode",
-    "what arranges its arguments and results is recorded beside it": """
-        adjoint_embedding_bag conv_tbc group_norm native_layer_norm
-    """,
+    "its deviations are computed beside it": "native_layer_norm",
     "NumPy goes through memory once for each step": "index_reduce_",
     "a call of few microseconds": """
         abs_ as_strided_ bitwise_not is_complex is_floating_point is_same_size numel view_dtype

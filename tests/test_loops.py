@@ -1,6 +1,7 @@
 """Loops of the wheel: each computes what its declaration does, however arrays lie."""
 
 import importlib
+import importlib.util
 import itertools
 import marshal
 from pathlib import Path
@@ -8,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adjoint.backends.loops import LEVELS, compiled
+from adjoint.backends import loops
+from adjoint.backends.loops import LEVELS, compiled, instructions
 from adjoint.backends.loops.symbols import SPECIAL
 from adjoint.backends.numpy import numpy_backend
 from adjoint.ops.op import MISSING, TABLE
@@ -265,8 +267,10 @@ def test_other_types_still_reach_the_forward(name):
 @needs_loops
 @pytest.mark.parametrize("level", LEVELS)
 def test_all_sets_of_instructions_agree(level, tmp_path):
-    if LEVELS[level] & MODULE.instructions != LEVELS[level]:
+    if LEVELS[level] & instructions() != LEVELS[level]:
         pytest.skip("this machine has not these instructions")
+    if importlib.util.find_spec(f"adjoint.backends.loops.{level}") is None:
+        pytest.skip("this architecture has other sets")
     other = importlib.import_module(f"adjoint.backends.loops.{level}")
     assert other.table == MODULE.table
     x = np.linspace(-5, 5, 1001, dtype="float32")
@@ -276,3 +280,22 @@ def test_all_sets_of_instructions_agree(level, tmp_path):
             order, loop = loop_of(each)
             own = other.loops[loop.__name__](*[args[i] for i in order])
             np.testing.assert_allclose(own, loop(*[args[i] for i in order]), rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("built", "machine", "named", "wanted"),
+    [
+        (("avx2", "avx512"), 3, "", "avx512"),
+        (("avx2", "avx512"), 1, "", "avx2"),
+        (("avx2", "avx512"), 0, "", None),  # NumPy serves, as in the pure package
+        (("avx2", "avx512"), 3, "avx2", "avx2"),
+        (("avx2", "avx512"), 1, "avx512", None),
+        (("plain",), 0, "", "plain"),
+        (("plain",), 0, "0", None),
+    ],
+)
+def test_a_machine_takes_the_best_set_that_was_built(monkeypatch, built, machine, named, wanted):
+    monkeypatch.setenv("ADJOINT_LOOPS", named)
+    monkeypatch.setattr(loops, "instructions", lambda: machine)
+    monkeypatch.setattr(loops, "_module", lambda name: name if name in built else None)
+    assert compiled() == wanted

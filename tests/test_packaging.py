@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import sys
 import sysconfig
 import tomllib
 from pathlib import Path
@@ -55,7 +56,10 @@ def test_wheel_holds_sources_and_compiled_modules():
         suffix = sysconfig.get_config_var("EXT_SUFFIX")
         for name in build_script().COMPILED:
             assert name.removesuffix(".py") + suffix in files
-        assert f"adjoint/backends/loops/plain{suffix}" in files
+        sets = build_script().sets_of_loops(sys.platform != "win32")
+        folder = "adjoint/backends/loops/"
+        built = [n for n in files if n.startswith(folder) and n.endswith(suffix)]
+        assert sorted(built) == sorted(f"{folder}{name}{suffix}" for name in sets)
     assert not [file for file in files if file.endswith(".h")]
     others = ("tests/", "tools/", "examples/", "benchmarks/")
     assert not [file for file in files if file.startswith(others)]

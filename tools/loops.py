@@ -26,6 +26,8 @@ WRITTEN = (
     "ranks",
     "across",
     "norms",
+    "sampling",
+    "paths",
     "classes",
     "gates",
     "pairs",

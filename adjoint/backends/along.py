@@ -110,6 +110,12 @@ class AlongKernels(Namespace):
         found = _joined_by_loop("last", array, index, values, axis)
         return super().written_along(array, index, values, axis) if found is None else found
 
+    def added_along(self, values: Any, index: Any, axis: int, size: int) -> Any:
+        out = np.zeros((*values.shape[:axis], size, *values.shape[axis + 1 :]), values.dtype)
+        if _combined_by_loop("add", out, index, values, axis):
+            return out
+        return super().added_along(values, index, axis, size)
+
     def laid_along(self, values: Any, index: Any, axis: int, size: int) -> Any:
         shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
         out = np.zeros(shape, values.dtype)
@@ -177,13 +183,32 @@ class AlongKernels(Namespace):
         loop = _loop_in_rows("log_sums", rows)
         return None if loop is None else loop(rows)
 
-    def paths(self, emitted: Any, jumps: Any, lengths: Any) -> Any:
-        loop = _loop("paths", emitted) if lengths.dtype == np.int64 else None
-        if loop is None:
+    def paths(self, log_probs: Any, labels: Any, lengths: Any, blank: int) -> Any:
+        loop = _loop("paths", log_probs) if lengths.dtype == np.int64 else None
+        if loop is None or not self.all_below(labels, log_probs.shape[2]):
             return None
-        out = np.empty(emitted.shape, emitted.dtype)
-        turned = emitted.swapaxes(0, 1), jumps.astype(emitted.dtype), lengths
-        loop(*turned, out=out.swapaxes(0, 1))
+        out = np.empty((*log_probs.shape[:2], labels.shape[1]), log_probs.dtype)
+        loop(log_probs.swapaxes(0, 1), labels, lengths, blank, out=out.swapaxes(0, 1))
+        return out
+
+    def path_slopes(
+        self,
+        grad: Any,
+        log_probs: Any,
+        sums: Any,
+        labels: Any,
+        lengths: Any,
+        target_lengths: Any,
+        blank: int,
+        impossible: float,
+    ) -> Any:
+        loop = _loop("path_slopes", log_probs, sums, grad)
+        whole = lengths.dtype == np.int64 == target_lengths.dtype
+        if loop is None or not whole or not self.all_below(labels, log_probs.shape[2]):
+            return None
+        out, kind = np.empty(log_probs.shape, log_probs.dtype), log_probs.dtype.type
+        rows = log_probs.swapaxes(0, 1), sums.swapaxes(0, 1), labels, lengths, target_lengths
+        loop(*rows, blank, grad, kind(impossible), out=out.swapaxes(0, 1))
         return out
 
     def mean_class_losses(self, rows: Any, target: Any, ignored: int) -> Any:

@@ -326,6 +326,11 @@ class Namespace(ABC):
         places = self.flat_places(index, array.shape, axis).reshape(-1)
         return self.updated(array.reshape(-1), places, values.reshape(-1)).reshape(array.shape)
 
+    def added_along(self, values: Array, index: Array, axis: int, size: int) -> Array:
+        """Zeros, `size` of them along an axis, with values added at an index along it."""
+        shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
+        return self.combined_along("add", self.zeros(shape, values.dtype), index, values, axis)
+
     def laid_along(self, values: Array, index: Array, axis: int, size: int) -> Array:
         """Zeros, `size` of them along an axis, with values at an index; of several the last."""
         shape = (*values.shape[:axis], size, *values.shape[axis + 1 :])
@@ -359,8 +364,22 @@ class Namespace(ABC):
             numbers = self.concatenate([joined, numbers[..., 2 * half :]], axis=-1)
         return numbers[..., 0]
 
-    def paths(self, emitted: Array, jumps: Array, lengths: Array) -> Array | None:
+    def paths(self, log_probs: Array, labels: Array, lengths: Array, blank: int) -> Array | None:
         """The log sums over paths through states, see ctc.py; None where there is no loop."""
+        return None
+
+    def path_slopes(
+        self,
+        grad: Array,
+        log_probs: Array,
+        sums: Array,
+        labels: Array,
+        lengths: Array,
+        target_lengths: Array,
+        blank: int,
+        impossible: float,
+    ) -> Array | None:
+        """The gradient of losses from the sums of their paths; None where there is no loop."""
         return None
 
     def has_loop(self, name: str, array: Array) -> bool:
@@ -437,6 +456,10 @@ class Namespace(ABC):
         """A matrix of `count` rows, each the sum of those of `rows` whose index it is."""
         return self.added_at(self.zeros((count, rows.shape[1]), rows.dtype), index, rows)
 
+    def regrouped_rows(self, rows: Array, sources: Array, targets: Array, count: int) -> Array:
+        """A matrix of `count` rows: those of `rows` that sources name, summed where targets say."""
+        return self.summed_rows(self.take(rows, sources, axis=0), targets, count)
+
     def rows_added(self, array: Array, index: Array, rows: Array) -> Array:
         """A copy of a matrix to whose rows, by their index, others are added."""
         return array + self.summed_rows(rows, index, array.shape[0])
@@ -454,6 +477,16 @@ class Namespace(ABC):
         """The product of each row with those of a table that a row of numbers names."""
         found = self.take(table, numbers, axis=0)
         return self.matmul(found, rows[..., None]).reshape(numbers.shape)
+
+    def sampled(self, images: Array, grid: Array, padding: str, align: bool) -> Array | None:
+        """Images read between their pixels, see grid.py; None where there is no loop."""
+        return None
+
+    def sampled_back(
+        self, grad: Array, images: Array, grid: Array, padding: str, align: bool
+    ) -> tuple[Array, Array] | None:
+        """The gradients of sampled by images and by grid; None where there is no loop."""
+        return None
 
     def counted(self, numbers: Array, count: int) -> Array:
         """How often each whole number below `count` occurs; there are no others."""

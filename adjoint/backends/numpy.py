@@ -23,6 +23,7 @@ from adjoint.backends.mask_kernels import MaskKernels
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.pairs import Pairs
 from adjoint.backends.row_kernels import RowKernels, shared_ones
+from adjoint.backends.sampling import SamplingKernels
 from adjoint.backends.searching import SearchKernels
 from adjoint.backends.shared_rows import SharedRows
 from adjoint.backends.special_kernels import SpecialKernels
@@ -248,6 +249,7 @@ class NumpyNamespace(
     FourierKernels,
     MaskKernels,
     RowKernels,
+    SamplingKernels,
     SearchKernels,
     SharedRows,
     SpecialKernels,

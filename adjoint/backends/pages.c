@@ -107,6 +107,21 @@ static PyObject *address(PyObject *module, PyObject *array) {
     return PyLong_FromVoidPtr(PyArray_DATA((PyArrayObject *)array));
 }
 
+/* Which sets of instructions beyond the least this machine has: 1 for AVX2, 3 with AVX-512. Asked
+ * here, since a module of loops is compiled with what it may not find. */
+static int instructions(void) {
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+    __builtin_cpu_init();
+    const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const int avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
+                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                       __builtin_cpu_supports("avx512vl");
+    return avx512 ? 3 : avx2;
+#else
+    return 0;
+#endif
+}
+
 static PyMethodDef methods[] = {
     {"keep", keep, METH_O, "Keep so many bytes of freed blocks in this context from now on."},
     {"held", held, METH_NOARGS, "The bytes that are kept."},
@@ -118,5 +133,8 @@ PyMODINIT_FUNC PyInit_pages(void) {
     static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "pages", NULL, -1, methods,
                                             NULL, NULL, NULL, NULL};
     import_array();
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddIntConstant(module, "instructions", instructions()) < 0)
+        Py_CLEAR(module);
+    return module;
 }

@@ -87,6 +87,12 @@ class Planes:
         fitting: int = PIECE // max(1, self.channels * self.size)
         return max(1, fitting)
 
+    def even_step(self) -> int:
+        """How many samples fit the cache, in pieces of which there is an even number."""
+        batch: int = self.batch
+        pieces = 2 * -(-batch // (2 * self.step()))
+        return max(1, -(-batch // max(1, pieces)))
+
     def padded(self, piece: slice) -> Any:
         """Some images with zeros around them, as (samples, groups, elements)."""
         images = self.images[piece]
@@ -155,7 +161,7 @@ class Planes:
         each = grad.shape[1] // self.groups
         rows = 1 if each == 1 else -(-each // 4) * 4
         shape = (self.groups, rows, len(self.offsets))
-        total, step, start = np.zeros(shape, np.float32), self.step(), 0
+        total, step, start = np.zeros(shape, np.float32), self.even_step(), 0
         while start < self.batch:
             # Some pieces of equal length, or the rest: sums don't depend on how many are at once.
             whole = min(max(1, (self.batch - start) // step), helpers.allowed, MOST)

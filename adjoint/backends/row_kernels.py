@@ -380,6 +380,16 @@ class RowKernels(Namespace):
         ones, starts = np.ones(len(index), kind), np.arange(len(index) + 1)
         return library.csc_array((ones, index, starts), shape=(count, len(index))) @ rows
 
+    def regrouped_rows(self, rows: Any, sources: Any, targets: Any, count: int) -> Any:
+        whole = sources.dtype == np.int64 == targets.dtype
+        loop = written("rows_regrouped") if whole and rows.dtype.char in "fd" else None
+        if loop is None or not self.all_below(sources, len(rows)):
+            return super().regrouped_rows(rows, sources, targets, count)
+        if not self.all_below(targets, count):
+            return super().regrouped_rows(rows, sources, targets, count)
+        out = np.zeros((count, rows.shape[1]), rows.dtype)
+        return loop(np.ascontiguousarray(rows), sources, targets, out=out)
+
     def mixed_rows(self, table: Any, numbers: Any, weights: Any) -> Any:
         loop = _loop_for_rows("mixed", table, numbers, weights)
         if loop is not None and self.all_below(numbers, len(table)):

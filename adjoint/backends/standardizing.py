@@ -5,6 +5,7 @@ product with a vector, and a factor for each row times one for each column a pro
 takes a quarter of the time that NumPy takes to repeat a number along an axis.
 """
 
+import functools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -27,17 +28,23 @@ class Rows:
     def __init__(self, array: Any, axes: Any, weight: Any, bias: Any) -> None:
         lead = array.ndim - len(axes)
         self.kind = array.dtype
-        self.width = math.prod(array.shape[lead:])
-        self.count = math.prod(array.shape[:lead])
-        self.stem = (*array.shape[:lead], *[1] * len(axes))  # the shape of means
         self.sizes = array.shape[lead:]
-        self.keep(weight, bias)
+        self.width = math.prod(self.sizes)
+        self.count = array.size // self.width
+        self.stem = (*array.shape[:lead], *[1] * len(axes))  # the shape of means
+        self.weight, self.bias = weight, bias
 
-    def keep(self, weight: Any, bias: Any) -> None:
-        """Arrange weight and bias, and make room for their gradients."""
-        self.factors = self.ones((self.width, 1)) if weight is None else weight.reshape(-1, 1)
-        self.shifts = None if bias is None else bias.reshape(-1)
+    def prepare(self) -> None:
+        """Arrange weight and bias for NumPy, and make room for their gradients."""
+        self.factors = self.numbers(self.weight, 1).reshape(-1, 1)
+        self.shifts = None if self.bias is None else self.bias.reshape(-1)
         self.by_weight, self.by_bias = np.zeros((2, self.width), self.kind)
+
+    def numbers(self, value: Any, other: float) -> Any:
+        """The numbers of all columns in order, each `other` where there are none."""
+        if value is None:
+            return np.full(self.width, other, self.kind)
+        return np.ascontiguousarray(value).reshape(-1)
 
     def as_weight(self, total: Any) -> Any:
         """A gradient in the shape of weight and bias."""
@@ -48,33 +55,31 @@ class Rows:
         loop = written_loop("standard")
         if loop is None:
             return None
-        out, (centre, spread) = np.empty_like(array), np.empty((2, *self.stem), self.kind)
-        made = (self.of(out), centre.reshape(-1), spread.reshape(-1))
-        shifts = np.zeros(self.width, self.kind) if self.shifts is None else self.shifts
-        columns = np.ascontiguousarray(self.factors[:, 0]), np.ascontiguousarray(shifts)
-        loop(self.of(array), *columns, self.kind.type(eps), out=made)
-        return out, centre, spread
+        out, (centre, spread) = np.empty_like(array), np.empty((2, self.count), self.kind)
+        columns = self.numbers(self.weight, 1), self.numbers(self.bias, 0)
+        loop(self.of(array), *columns, self.kind.type(eps), out=(self.of(out), centre, spread))
+        return out, centre.reshape(self.stem), spread.reshape(self.stem)
 
     def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
         """What `slopes` answers, by a loop of the wheel; None where there is none."""
         loop = written_loop("standard_back")
         if loop is None:
             return None
-        out, numbers = np.empty_like(given[1]), [each.reshape(-1) for each in given[2:]]
-        factors, eps = np.ascontiguousarray(self.factors[:, 0]), self.kind.type(eps)
-        arrays = [self.of(each) for each in (*given[:2], out)]
+        out, factors = np.empty_like(given[1]), self.numbers(self.weight, 1)
         step = _rows_of_part(self.count, self.width)
-        whole = self.count // step * step
-        sums = np.empty((2, -(-self.count // step), self.width), self.kind)
-        for rows, made in (
-            (slice(whole), sums[:, : whole // step]),
-            (slice(whole, None), sums[:, -1:]),
-        ):
-            each = (made.shape[1], -1)
-            if rows.start != self.count:
-                grads, values, written = [a[rows].reshape(*each, self.width) for a in arrays]
-                columns = [column[rows].reshape(each) for column in numbers]
-                loop(grads, values, factors, *columns, eps, out=(written, *made))
+        parts, rest = divmod(self.count, step)
+        sums = np.empty((2, parts + (rest > 0), self.width), self.kind)
+        arrays = [self.of(each) for each in (*given[:2], out, *given[2:])]
+        number = self.kind.type(eps)
+        if rest:
+            grads, values, written, *columns = [each[-rest:] for each in arrays]
+            made = (written, sums[0, -1], sums[1, -1])
+            loop(grads, values, factors, *[c[:, 0] for c in columns], number, out=made)
+            arrays = [each[:-rest] for each in arrays]
+        grads, values, written = [each.reshape(parts, step, self.width) for each in arrays[:3]]
+        columns = [column.reshape(parts, step) for column in arrays[3:]]
+        made = (written, sums[0, :parts], sums[1, :parts])
+        loop(grads, values, factors, *columns, number, out=made)
         by_weight, by_bias = sums[:, 0] if sums.shape[1] == 1 else np.add.reduce(sums, axis=1)
         return out, self.as_weight(by_weight), self.as_weight(by_bias)
 
@@ -112,15 +117,15 @@ class Rows:
 class Parts(Rows):
     """Rows of several parts, for each of which weight and bias have a number."""
 
-    def keep(self, weight: Any, bias: Any) -> None:
-        self.weight, self.bias = weight, bias
+    def __init__(self, array: Any, axes: Any, weight: Any, bias: Any) -> None:
+        super().__init__(array, axes, weight, bias)
         self.given = (self.stem[1], self.sizes[0])
-        if written_loop("standard_parts") is not None:
-            return
+
+    def prepare(self) -> None:
         self.whole = whole = (*self.stem[:-2], self.sizes[0], 1)
         self.length = self.sizes[1]
-        self.factors = self.of(np.broadcast_to(weight, whole))
-        self.shifts = None if bias is None else self.of(np.broadcast_to(bias, whole))
+        self.factors = self.of(np.broadcast_to(self.weight, whole))
+        self.shifts = None if self.bias is None else self.of(np.broadcast_to(self.bias, whole))
         self.by_weight, self.by_bias = np.zeros((2, *self.factors.shape), self.kind)
 
     def as_weight(self, total: Any) -> Any:
@@ -130,28 +135,26 @@ class Parts(Rows):
         loop = written_loop("standard_parts")
         if loop is None:
             return None
-        out, (centre, spread) = np.empty_like(array), np.empty((2, *self.stem), self.kind)
-        numbers = [None if n is None else n.reshape(self.given) for n in (self.weight, self.bias)]
-        if numbers[1] is None:
-            numbers[1] = np.zeros(self.given, self.kind)
-        made = (out, centre[..., 0, 0], spread[..., 0, 0])
-        loop(array, *map(self.repeated, numbers), self.kind.type(eps), out=made)
-        return out, centre, spread
+        out, (centre, spread) = np.empty_like(array), np.empty((2, *self.stem[:2]), self.kind)
+        bias = np.zeros(self.given, self.kind) if self.bias is None else self.bias
+        numbers = self.repeated(self.weight), self.repeated(bias)
+        loop(array, *numbers, self.kind.type(eps), out=(out, centre, spread))
+        return out, centre.reshape(self.stem), spread.reshape(self.stem)
 
     def run_back(self, given: Any, eps: float) -> tuple[Any, Any, Any] | None:
         loop = written_loop("standard_parts_back")
         if loop is None:
             return None
-        numbers = [each[..., 0, 0] for each in given[2:]]
-        array, factors, out = given[1], self.weight.reshape(self.given), np.empty_like(given[1])
-        sums = np.empty((2, len(array), *self.given), self.kind)
-        made = (out, *sums)
-        loop(*given[:2], self.repeated(factors), *numbers, self.kind.type(eps), out=made)
-        by_weight, by_bias = np.add.reduce(sums, axis=1)[:, None, ..., None]
+        numbers = [each.reshape(self.stem[:2]) for each in given[2:]]
+        out, sums = np.empty_like(given[1]), np.empty((2, len(given[1]), *self.given), self.kind)
+        factors = self.repeated(self.weight)
+        loop(*given[:2], factors, *numbers, self.kind.type(eps), out=(out, *sums))
+        by_weight, by_bias = np.add.reduce(sums, axis=1).reshape(2, 1, *self.given, 1)
         return out, by_weight, by_bias
 
     def repeated(self, numbers: Any) -> Any:
         """Numbers of parts for each sample: rows of all samples are one range, to be shared."""
+        numbers = numbers.reshape(self.given)
         return numbers if helpers.allowed < 2 else numbers[None].repeat(self.stem[0], 0)
 
     def scale(self, rows: Any, scale: Any, part: slice, out: Any) -> None:
@@ -186,7 +189,7 @@ class Channels(Rows):
         """An array as (channels, samples, elements), without a copy."""
         return array.reshape(self.samples, self.channels, self.width).swapaxes(0, 1)
 
-    def numbers(self, value: Any, other: float) -> Any:
+    def by_sample(self, value: Any, other: float) -> Any:
         """A number for each channel, the same for all samples."""
         if value is None:
             value = np.full(self.channels, other, self.kind)
@@ -196,7 +199,7 @@ class Channels(Rows):
         loop = written_loop("standard_parts")
         out, (centre, spread) = np.empty_like(array), np.empty((2, self.channels), self.kind)
         given, made = self.by_channel(array), (self.by_channel(out), centre, spread)
-        factors, shifts = self.numbers(self.weight, 1), self.numbers(self.bias, 0)
+        factors, shifts = self.by_sample(self.weight, 1), self.by_sample(self.bias, 0)
         loop(given, factors, shifts, self.kind.type(eps), out=made)
         return out, centre.reshape(self.stem), spread.reshape(self.stem)
 
@@ -204,13 +207,14 @@ class Channels(Rows):
         loop, out = written_loop("standard_parts_back"), np.empty_like(given[1])
         grads, rows = self.by_channel(given[0]), self.by_channel(given[1])
         numbers = [each.reshape(-1) for each in given[2:]]
-        factors, written = self.numbers(self.weight, 1), self.by_channel(out)
+        factors, written = self.by_sample(self.weight, 1), self.by_channel(out)
         sums = np.empty((2, self.channels, self.samples), self.kind)
         loop(grads, rows, factors, *numbers, self.kind.type(eps), out=(written, *sums))
         by_weight, by_bias = np.add.reduce(sums, axis=2).reshape(2, *self.stem)
         return out, by_weight, by_bias
 
 
+@functools.lru_cache(1024)
 def _rows_of_part(count: int, width: int) -> int:
     """How many rows a part has, however many threads there are; if it can be, of equal parts."""
     most = max(1, PART // width)
@@ -219,35 +223,46 @@ def _rows_of_part(count: int, width: int) -> int:
     return next((n for n in range(most, most // 2, -1) if count % n == 0), most)
 
 
-def _are_channels(array: Any, axes: Any, given: list[Any]) -> bool:
+def _are_channels(shape: Any, axes: Any, given: list[Any]) -> bool:
     """Whether all axes but the second are summed over, by loops, and numbers are a channel's."""
-    stem = (1, array.shape[1], *[1] * (array.ndim - 2)) if array.ndim > 2 else ()
+    rank = len(shape)
+    stem = (1, shape[1], *[1] * (rank - 2)) if rank > 2 else ()
     return (
-        sorted(axis % array.ndim for axis in axes) == [0, *range(2, array.ndim)]
-        and all(value.shape == stem for value in given)
-        and SHORT <= math.prod(array.shape[2:]) <= BLOCK
+        sorted(axis % rank for axis in axes) == [0, *range(2, rank)]
+        and all(each == stem for each in given)
+        and SHORT <= math.prod(shape[2:]) <= BLOCK
         and written_loop("standard_parts") is not None
     )
 
 
+@functools.lru_cache(1024)
+def _form(shape: Any, axes: Any, weight: Any, bias: Any) -> type[Rows] | None:
+    """How an array of a shape is one of rows, given the shapes of weight and bias; or None."""
+    lead = len(shape) - len(axes)
+    sizes = shape[lead:]
+    given = [each for each in (weight, bias) if each is not None]
+    if _are_channels(shape, axes, given):
+        return Channels
+    last = [axis % len(shape) for axis in axes] == list(range(lead, len(shape)))
+    if not last or not SHORT <= math.prod(sizes) <= LONG:
+        return None
+    if all(each == sizes for each in given):
+        return Rows
+    parts = (1, *shape[1:-1], 1)
+    of_parts = lead == 2 == len(sizes) and weight is not None
+    return Parts if of_parts and all(each == parts for each in given) else None
+
+
 def rows_of(array: Any, axes: Any, weight: Any, bias: Any) -> Rows | None:
     """The rows of an array, or None where its axes or factors are of another form."""
-    lead = array.ndim - len(axes)
-    sizes = array.shape[lead:]
-    given = [value for value in (weight, bias) if value is not None]
-    if array.dtype.char not in "fd" or any(value.dtype != array.dtype for value in given):
+    if array.dtype.char not in "fd" or not array.size:
         return None
-    if array.size and _are_channels(array, axes, given):
-        return Channels(array, axes, weight, bias)
-    last = [axis % array.ndim for axis in axes] == list(range(lead, array.ndim))
-    if not last or not array.size or not SHORT <= math.prod(sizes) <= LONG:
-        return None
-    if all(value.shape == sizes for value in given):
-        return Rows(array, axes, weight, bias)
-    parts = (1, *array.shape[1:-1], 1)
-    if lead == 2 == len(sizes) and weight is not None and all(v.shape == parts for v in given):
-        return Parts(array, axes, weight, bias)
-    return None
+    for value in (weight, bias):
+        if value is not None and value.dtype != array.dtype:
+            return None
+    shapes = [None if value is None else value.shape for value in (weight, bias)]
+    form = _form(array.shape, tuple(axes), *shapes)
+    return None if form is None else form(array, axes, weight, bias)
 
 
 def sums(rows: Any) -> Any:
@@ -263,6 +278,7 @@ def standardized(rows: Rows, array: Any, eps: float) -> tuple[Any, Any, Any]:
     found = rows.run(array, eps)
     if found is not None:
         return found
+    rows.prepare()
     given, out = rows.of(array), np.empty(array.shape, rows.kind)
     written = rows.of(out)
     centre, spread = np.empty((2, rows.count, 1), rows.kind)
@@ -284,6 +300,7 @@ def slopes(
     found = rows.run_back([np.ascontiguousarray(part) for part in parts], eps)
     if found is not None:
         return found
+    rows.prepare()
     given, slope, on_mean, on_spread = map(rows.of, (array, *grads))
     centre, spread = rows.of(mean), rows.of(variance)
     out = np.empty(array.shape, rows.kind)

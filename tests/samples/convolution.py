@@ -87,9 +87,40 @@ def _(rng: Generator) -> Iterator[Sample]:
 
 @samples("conv_tbc")
 def _(rng: Generator) -> Iterator[Sample]:
-    x, weight, bias = (rng.normal(size=s) for s in ((4, 1, 2), (3, 2, 2), (2,)))
+    x, weight, bias = (rng.normal(size=s) for s in ((4, 2, 2), (3, 2, 3), (3,)))
     yield Sample((x, weight, bias))
     yield Sample((x, weight, bias, 1))
+    yield Sample((x, weight, bias, 4))
+    yield Sample((x, weight[:1], bias, -1))
+
+
+def _taps(x: Any, weight: Any, bias: Any, pad: int) -> Any:
+    import torch
+
+    zeros = x.new_zeros(weight.shape[2]) if bias is None else bias
+    return torch.conv_tbc(x, weight, zeros, pad)
+
+
+@samples("taps")
+def _(rng: Generator) -> Iterator[Sample]:
+    x, weight, bias = (rng.normal(size=s) for s in ((4, 2, 2), (3, 2, 3), (3,)))
+    for pad in (0, 1, 3):
+        yield Sample((x, weight, bias, pad), torch=_taps)
+    yield Sample((x, weight[:2], None, -1), torch=_taps)
+
+
+@samples("tap_products")
+def _(rng: Generator) -> Iterator[Sample]:
+    def products(x: Any, other: Any, pad: int) -> Any:
+        import torch
+
+        sides = (0, 0, 0, 0, pad, pad)
+        frames = torch.nn.functional.pad(x, sides).unfold(0, other.shape[0], 1)
+        return torch.einsum("kbct,tbf->kcf", frames, other)
+
+    x, other = rng.normal(size=(5, 2, 2)), rng.normal(size=(4, 2, 3))
+    for pad in (0, 1, 2):
+        yield Sample((x, other, pad), torch=products)
 
 
 # ---- the three products ----

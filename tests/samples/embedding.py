@@ -54,6 +54,16 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((np.zeros((0, 2)), INDICES[0, :0], 3), torch=summed)
 
 
+@samples("regrouped_rows")
+def _(rng: Generator) -> Iterator[Sample]:
+    def regrouped(rows: Any, sources: Any, targets: Any, count: int) -> Any:
+        return rows.new_zeros(count, rows.shape[1]).index_add(0, targets, rows[sources])
+
+    sources, targets = np.array([0, 3, 3, 1]), np.array([2, 2, 0, 2])
+    yield Sample((rng.normal(size=(4, 2)), sources, targets, 3), torch=regrouped)
+    yield Sample((rng.normal(size=(4, 2)), sources[:0], targets[:0], 3), torch=regrouped)
+
+
 @samples("embedding_bag")
 def _(rng: Generator) -> Iterator[Sample]:
     weight, path = rng.normal(size=(4, 2)), PATH + "embedding_bag"

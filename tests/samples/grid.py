@@ -27,6 +27,42 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample((volume, places), {"mode": mode, "align_corners": True}, torch=path)
 
 
+def _sampled(x: Any, grid: Any, padding: str, align: bool) -> Any:
+    """What is read between pixels, by PyTorch."""
+    import torch
+
+    return torch.nn.functional.grid_sample(x, grid, "bilinear", padding, align)
+
+
+@samples("plane_sampled")
+def _(rng: Generator) -> Iterator[Sample]:
+    x, grid = rng.normal(size=(2, 2, 3, 4)), rng.uniform(-1.6, 1.6, size=(2, 2, 3, 2))
+    for padding in ("zeros", "border", "reflection"):
+        yield Sample((x, grid, padding, False), torch=_sampled)
+    yield Sample((x[..., :1, :], grid, "reflection", True), torch=_sampled)
+
+
+@samples("volume_sampled")
+def _(rng: Generator) -> Iterator[Sample]:
+    x, grid = rng.normal(size=(1, 2, 2, 2, 3)), rng.uniform(-1.2, 1.2, size=(1, 1, 2, 2, 3))
+    for padding in ("zeros", "border", "reflection"):
+        yield Sample((x, grid, padding, True), torch=_sampled)
+
+
+@samples("sampled_slopes")
+def _(rng: Generator) -> Iterator[Sample]:
+    def slopes(grad: Any, x: Any, grid: Any, padding: str, align: bool, needs: Any) -> Any:
+        import torch
+
+        leaves = [each.detach().requires_grad_() for each in (x, grid)]
+        return torch.autograd.grad(_sampled(*leaves, padding, align), leaves, grad)
+
+    x, grid = rng.normal(size=(2, 2, 3, 4)), rng.uniform(-1.6, 1.6, size=(2, 2, 3, 2))
+    for padding in ("zeros", "border", "reflection"):
+        given = (rng.normal(size=(2, 2, 2, 3)), x, grid, padding, False, (True, True))
+        yield Sample(given, torch=slopes, differentiate=False)
+
+
 @samples("pixel_numbers")
 def _(rng: Generator) -> Iterator[Sample]:
     def numbers(rows: Any, sizes: Any) -> Any:

@@ -87,7 +87,7 @@ def _standard(x: Any, weight: Any, bias: Any, axes: Any, eps: float) -> Any:
     return (out if bias is None else out + bias), centre, spread
 
 
-@samples("layer_standardized", "group_standardized", "batch_standardized")
+@samples("layer_standardized", "batch_standardized")
 def _(rng: Generator) -> Iterator[Sample]:
     x = rng.normal(size=(2, 3, 2))
     weight, bias = rng.normal(size=(3, 1)), rng.normal(size=(3, 1))
@@ -98,6 +98,22 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((long, rng.normal(size=8), rng.normal(size=8), (2,), 1e-3), torch=_standard)
     parts = rng.normal(size=(1, 2, 3, 1)), rng.normal(size=(1, 2, 3, 1))
     yield Sample((rng.normal(size=(2, 2, 3, 4)), *parts, (2, 3), 1e-3), torch=_standard)
+
+
+@samples("group_standardized")
+def _(rng: Generator) -> Iterator[Sample]:
+    def grouped(x: Any, weight: Any, bias: Any, groups: int, eps: float) -> Any:
+        images = x.reshape(x.shape[0], groups, x.shape[1] // groups, -1)
+        parts = (1, *images.shape[1:3], 1)
+        factors = [None if each is None else each.reshape(parts) for each in (weight, bias)]
+        out, mean, variance = _standard(images, *factors, (2, 3), eps)
+        return out.reshape(x.shape), mean[..., 0, 0], variance[..., 0, 0]
+
+    x, weight, bias = rng.normal(size=(2, 4, 3, 2)), rng.normal(size=4), rng.normal(size=4)
+    for factors in ((weight, bias), (weight, None), (None, bias), (None, None)):
+        yield Sample((x, *factors, 2, 1e-3), torch=grouped)
+    yield Sample((x[..., 0], weight, bias, 4, 1e-1), torch=grouped)
+    yield Sample((x[:1, :, 0, 0], weight, bias, 1, 1e-1), torch=grouped)
 
 
 @samples("standard_slopes")

@@ -249,26 +249,27 @@ for _count, _kind in itertools.product(TARGETS, ("avg", "max")):
 
 @samples("greatest_at")
 def _(rng: Generator) -> Iterator[Sample]:
-    def greatest(input: Any, starts: Any, inner: Any) -> Any:
+    def greatest(input: Any, starts: Any, inner: Any, sizes: Any) -> Any:
         places = starts.unsqueeze(-1) + starts.new_tensor(inner)
-        found = input.unsqueeze(-2).expand(*places.shape[:-1], -1).gather(-1, places).max(-1)
-        return found.values, places.gather(-1, found.indices.unsqueeze(-1)).squeeze(-1)
+        images = input.flatten(-len(sizes)).unsqueeze(-2).expand(*places.shape[:-1], -1)
+        found = images.gather(-1, places).max(-1)
+        at = places.gather(-1, found.indices.unsqueeze(-1)).squeeze(-1)
+        return tuple(part.unflatten(-1, sizes) for part in (found.values, at))
 
-    starts = rng.integers(0, 5, size=(2, 2, 5))
-    yield Sample((distinct(rng, 2, 2, 8), starts, (0, 1, 3)), torch=greatest)
+    starts = rng.integers(0, 5, size=(2, 2, 6))
+    yield Sample((distinct(rng, 2, 2, 8), starts, (0, 1, 3), (6,)), torch=greatest)
+    yield Sample((distinct(rng, 2, 2, 2, 4), starts, (0, 1, 3), (3, 2)), torch=greatest)
 
 
 @samples("greatest_in")
 def _(rng: Generator) -> Iterator[Sample]:
-    def greatest(input: Any, own: Any, sizes: Any) -> Any:
+    def greatest(input: Any, sizes: Any) -> Any:
         import torch
 
-        pool = torch.nn.functional.adaptive_max_pool2d
-        found = pool(input.reshape(*input.shape[:-1], *own), sizes, return_indices=True)
-        return tuple(part.flatten(-2) for part in found)
+        return torch.nn.functional.adaptive_max_pool2d(input, sizes, return_indices=True)
 
-    yield Sample((distinct(rng, 2, 2, 20), (4, 5), (2, 3)), torch=greatest)
-    yield Sample((distinct(rng, 2, 12), (3, 4), (3, 2)), torch=greatest)
+    yield Sample((distinct(rng, 2, 2, 4, 5), (2, 3)), torch=greatest)
+    yield Sample((distinct(rng, 2, 3, 4), (3, 2)), torch=greatest)
 
 
 # ---- windows by chance ----

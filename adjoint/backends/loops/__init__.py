@@ -6,6 +6,7 @@ those, C or CUDA, is printed elsewhere (`tools/loops.py`). docs/notes/kernels.md
 
 import functools
 import importlib
+import importlib.util
 import os
 from typing import Any, Final
 
@@ -17,21 +18,27 @@ from adjoint.backends.threads import share
 LEVELS: Final = {"avx512": 3, "avx2": 1, "plain": 0}
 
 
+@functools.cache
+def instructions() -> int:
+    """Which sets of instructions this machine has beyond the least; 0 in the pure package."""
+    name = "adjoint.backends.pages"
+    if importlib.util.find_spec(name) is None:
+        return 0
+    return int(importlib.import_module(name).instructions)
+
+
 def compiled() -> Any:
-    """The loops for this machine, as a module; None in the pure package.
+    """The loops for this machine, as a module; None in the pure package, and where none fit.
 
     ADJOINT_LOOPS names the module to take, or is 0 for none.
     """
     wanted = os.environ.get("ADJOINT_LOOPS", "")
-    plain = None if wanted == "0" else _module("plain")
-    if plain is None:
-        return None
     for name, needed in LEVELS.items():
-        if needed & plain.instructions == needed and wanted in ("", name):
-            found = plain if name == "plain" else _module(name)
+        if needed & instructions() == needed and wanted in ("", name):
+            found = _module(name)
             if found is not None:
                 return found
-    return plain
+    return None
 
 
 @functools.cache
@@ -59,7 +66,7 @@ def narrow_form(function: Any, letter: str) -> Any:
     if module is None:
         return None
     if letter == "e":
-        quick = _SHORT | _IN_VECTORS if module.instructions == 3 else _SHORT
+        quick = _SHORT | _IN_VECTORS if instructions() == 3 else _SHORT
         if function.__name__ in quick or written("widened") is None:
             return None
     form = module.narrow(function)

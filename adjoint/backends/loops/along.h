@@ -190,48 +190,6 @@
         forget_exceptions();                                                                       \
     }
 
-/* Logarithms of sums over paths: from each frame to the next a path stays in its state, goes on to
- * the following one, or jumps over that where `jumps` is 0 and not -infinity. */
-#define PATHS(T, S)                                                                                \
-    WHOLE static void paths_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,    \
-                                void *data) {                                                      \
-        const npy_intp count = dimensions[0], frames = dimensions[1], n = dimensions[2];           \
-        const npy_intp *core = steps + 4;                                                          \
-        T *room = frames ? malloc((size_t)(4 * n + 2) * sizeof(T)) : NULL;                         \
-        if (frames && room == NULL) {                                                              \
-            no_memory();                                                                           \
-            return;                                                                                \
-        }                                                                                          \
-        T *seen = room, *next = room + n + 2, *jumps = next + n, *emitted = jumps + n;             \
-        const T never = -(T)INFINITY;                                                              \
-        for (npy_intp turn = 0; frames && turn < count; turn++) {                                  \
-            const npy_int64 length = *(const npy_int64 *)ROW(2, turn);                             \
-            gather((char *)jumps, ROW(1, turn), core[2], n, sizeof(T));                            \
-            for (npy_intp frame = 0; frame < frames; frame++) {                                    \
-                gather((char *)emitted, ROW(0, turn) + frame * core[0], core[1], n, sizeof(T));    \
-                if (frame == 0) {                                                                  \
-                    seen[0] = seen[1] = never;                                                     \
-                    for (npy_intp i = 0; i < n; i++) seen[i + 2] = i < 2 ? emitted[i] : never;     \
-                } else if (frame < length) {                                                       \
-                    IN_ANY_ORDER                                                                   \
-                    for (npy_intp i = 0; i < n; i++) {                                             \
-                        const T stays = seen[i + 2], goes = seen[i + 1], leaps = seen[i] + jumps[i];\
-                        const T peak = v_maximum_##S(v_maximum_##S(stays, goes), leaps);           \
-                        const T base = peak == never ? 0 : peak;                                   \
-                        const T sum = v_exp_##S(stays - base) + v_exp_##S(goes - base) +           \
-                                      v_exp_##S(leaps - base);                                     \
-                        next[i] = v_log_##S(sum) + base + emitted[i];                              \
-                    }                                                                              \
-                    memcpy(seen + 2, next, (size_t)n * sizeof(T));                                 \
-                }                                                                                  \
-                char *to = ROW(3, turn) + frame * core[3];                                         \
-                scatter(to, core[4], (const char *)(seen + 2), n, sizeof(T));                      \
-            }                                                                                      \
-        }                                                                                          \
-        free(room);                                                                                \
-        forget_exceptions();                                                                       \
-    }
-
 #define PRODUCT(x, y) ((x) * (y))
 #define LATER(x, y) (y)
 #define ALONG(T, S)                                                                                \
@@ -251,8 +209,7 @@
     ROWS_TAKEN(T, S, add, SUM)                                                                     \
     ROWS_TAKEN(T, S, multiply, PRODUCT)                                                            \
     ROWS_TAKEN(T, S, maximum, v_maximum_##S)                                                       \
-    ROWS_TAKEN(T, S, minimum, v_minimum_##S)                                                       \
-    PATHS(T, S)
+    ROWS_TAKEN(T, S, minimum, v_minimum_##S)
 
 ALONG(float, f32)
 ALONG(double, f64)

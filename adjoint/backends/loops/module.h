@@ -7,20 +7,6 @@ static void *data[COUNT][2];
 static PyUFuncGenericFunction row_functions[] = {run_rows, run_rows};
 static void *row_data[ROW_COUNT][2];
 
-/* Which sets of instructions beyond the least this machine has: 1 for AVX2, 3 with AVX-512. */
-static int instructions(void) {
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
-    __builtin_cpu_init();
-    const int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const int avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
-                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-                       __builtin_cpu_supports("avx512vl");
-    return avx512 ? 3 : avx2;
-#else
-    return 0;
-#endif
-}
-
 static int fill(PyObject *module) {
     PyObject *found = PyDict_New();
     if (found == NULL || PyModule_AddObject(module, "loops", found) < 0) {
@@ -67,7 +53,7 @@ static int fill(PyObject *module) {
         Py_XDECREF(users);
         return -1;
     }
-    return PyModule_AddIntConstant(module, "instructions", instructions());
+    return 0;
 }
 
 static PyMethodDef methods[] = {

@@ -11,6 +11,11 @@
 #define ONCE
 #endif
 
+#define LANES_FOLDED(lanes)                                                                        \
+    for (int k = 0; k < 16; k++) lanes[k] += lanes[k + 16];                                        \
+    for (int k = 0; k < 8; k++) lanes[k] += lanes[k + 8];                                          \
+    for (int k = 0; k < 4; k++) lanes[k] += lanes[k + 4];
+
 #define SUMMED(T, S, name, term)                                                                   \
     ONCE static T name##_##S(const T *x, const T *y, const T *z, T centre, npy_intp n) {           \
         T lanes[LANES] = {0}, total = 0;                                                           \
@@ -22,61 +27,124 @@
             }                                                                                      \
         }                                                                                          \
         for (npy_intp i = start; i < n; i++) total += term;                                        \
-        for (int k = 0; k < 16; k++) lanes[k] += lanes[k + 16];                                    \
-        for (int k = 0; k < 8; k++) lanes[k] += lanes[k + 8];                                      \
-        for (int k = 0; k < 4; k++) lanes[k] += lanes[k + 4];                                      \
+        LANES_FOLDED(lanes)                                                                        \
         return ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + total;                            \
     }
+
+/* Two sums in one pass, of a term and of this times how far an element is from the middle. */
+#define SUMMED_TWICE(T, S, name, term, rest)                                                       \
+    ONCE static void name##_##S(const T *x, const T *y, const T *z, T centre, npy_intp n,          \
+                                T *found) {                                                        \
+        T lanes[LANES] = {0}, along[LANES] = {0}, total = 0, other = 0;                            \
+        npy_intp start = 0;                                                                        \
+        for (; start + LANES <= n; start += LANES) {                                               \
+            for (int k = 0; k < LANES; k++) {                                                      \
+                const npy_intp i = start + k;                                                      \
+                lanes[k] += term;                                                                  \
+                along[k] += (term) * (rest - centre);                                              \
+            }                                                                                      \
+        }                                                                                          \
+        for (npy_intp i = start; i < n; i++) {                                                     \
+            total += term;                                                                         \
+            other += (term) * (rest - centre);                                                     \
+        }                                                                                          \
+        LANES_FOLDED(lanes)                                                                        \
+        LANES_FOLDED(along)                                                                        \
+        found[0] = ((lanes[0] + lanes[2]) + (lanes[1] + lanes[3])) + total;                        \
+        found[1] = ((along[0] + along[2]) + (along[1] + along[3])) + other;                        \
+    }
+
+/* Rows that are gone through together: their sums don't wait for each other. */
+#define TOGETHER 4
+#define NARROW 1024 /* elements of such a row */
 
 #define STANDARD_ROWS(T, S, root)                                                                  \
     SUMMED(T, S, row_sum, x[i])                                                                    \
     SUMMED(T, S, row_spread, (x[i] - centre) * (x[i] - centre))                                    \
-    SUMMED(T, S, row_total, x[i] * y[i])                                                           \
-    SUMMED(T, S, row_along, x[i] * y[i] * (z[i] - centre))                                         \
-    static void standard_##S(char **args, const npy_intp *dimensions, const npy_intp *steps, \
-                                   void *data) {                                                   \
-        const npy_intp count = dimensions[0], n = dimensions[1];                                   \
-        for (npy_intp row = 0; row < count; row++) {                                               \
-            const T *x = (const T *)ROW(0, row), *weight = (const T *)ROW(1, row);                 \
-            const T *bias = (const T *)ROW(2, row), eps = *(const T *)ROW(3, row);                 \
-            T *out = (T *)ROW(4, row);                                                             \
-            const T mean = row_sum_##S(x, x, x, 0, n) / (T)n;                                      \
-            const T spread = row_spread_##S(x, x, x, mean, n) / (T)n, scale = 1 / root(spread + eps);\
-            IN_ANY_ORDER                                                                           \
-            for (npy_intp i = 0; i < n; i++) {                                                     \
-                out[i] = (x[i] - mean) * scale * weight[i] + bias[i];                              \
+    SUMMED_TWICE(T, S, row_totals, x[i] * y[i], z[i])                                              \
+    static void standard_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,       \
+                             void *data) {                                                         \
+        const npy_intp count = dimensions[0], n = dimensions[1], most = n > NARROW ? 1 : TOGETHER; \
+        for (npy_intp start = 0; start < count; start += most) {                                   \
+            const npy_intp end = count - start < most ? count : start + most;                      \
+            T means[TOGETHER];                                                                     \
+            for (npy_intp row = start; row < end; row++) {                                         \
+                const T *x = (const T *)ROW(0, row);                                               \
+                means[row - start] = row_sum_##S(x, x, x, 0, n) / (T)n;                            \
             }                                                                                      \
-            *(T *)ROW(5, row) = mean;                                                              \
-            *(T *)ROW(6, row) = spread;                                                            \
+            for (npy_intp row = start; row < end; row++) {                                         \
+                const T *x = (const T *)ROW(0, row);                                               \
+                *(T *)ROW(5, row) = means[row - start];                                            \
+                *(T *)ROW(6, row) = row_spread_##S(x, x, x, means[row - start], n) / (T)n;         \
+            }                                                                                      \
+            for (npy_intp row = start; row < end; row++) {                                         \
+                const T *x = (const T *)ROW(0, row), *weight = (const T *)ROW(1, row);             \
+                const T *bias = (const T *)ROW(2, row), mean = means[row - start];                 \
+                const T scale = 1 / root(*(const T *)ROW(6, row) + *(const T *)ROW(3, row));       \
+                T *out = (T *)ROW(4, row);                                                         \
+                IN_ANY_ORDER                                                                       \
+                for (npy_intp i = 0; i < n; i++) {                                                 \
+                    out[i] = (x[i] - mean) * scale * weight[i] + bias[i];                          \
+                }                                                                                  \
+            }                                                                                      \
         }                                                                                          \
         forget_exceptions();                                                                       \
     }                                                                                              \
-    static void standard_back_##S(char **args, const npy_intp *dimensions,                   \
-                                        const npy_intp *steps, void *data) {                       \
+    static void standard_back_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,  \
+                                  void *data) {                                                    \
         const npy_intp count = dimensions[0], rows = dimensions[1], n = dimensions[2];             \
-        const npy_intp *core = steps + 11;                                                         \
+        const npy_intp *core = steps + 11, most = n > NARROW ? 1 : TOGETHER;                       \
         for (npy_intp turn = 0; turn < count; turn++) {                                            \
             const T *weight = (const T *)ROW(2, turn), eps = *(const T *)ROW(7, turn);             \
             T *by_weight = (T *)ROW(9, turn), *by_bias = (T *)ROW(10, turn);                       \
             for (npy_intp i = 0; i < n; i++) by_weight[i] = by_bias[i] = 0;                        \
-            for (npy_intp row = 0; row < rows; row++) {                                            \
+            T found[TOGETHER][2];                                                                  \
+            for (npy_intp row = 0, two; row < rows; row += two) {                                  \
+                for (npy_intp k = 0; row % most == 0 && k < most && row + k < rows; k++) {         \
+                    const T *slope = (const T *)(ROW(0, turn) + (row + k) * core[0]);              \
+                    const T *x = (const T *)(ROW(1, turn) + (row + k) * core[2]);                  \
+                    const T mean = ELEMENT(const T, ROW(3, turn), core[5], row + k);               \
+                    row_totals_##S(slope, weight, x, mean, n, found[k]);                           \
+                }                                                                                  \
+                T means[2], scales[2], tilts[2], shifts[2];                                        \
+                two = most > 1 && row + 1 < rows ? 2 : 1; /* the sums are read and written once */ \
+                for (npy_intp k = 0; k < two; k++) {                                               \
+                    const npy_intp own = row + k;                                                  \
+                    const T spread = ELEMENT(const T, ROW(4, turn), core[6], own);                 \
+                    const T on_mean = ELEMENT(const T, ROW(5, turn), core[7], own);                \
+                    const T on_spread = ELEMENT(const T, ROW(6, turn), core[8], own);              \
+                    const T scale = 1 / root(spread + eps), *sums = found[own % most];             \
+                    means[k] = ELEMENT(const T, ROW(3, turn), core[5], own);                       \
+                    scales[k] = scale;                                                             \
+                    tilts[k] = (sums[1] * scale * scale * scale - 2 * on_spread) / (T)n;           \
+                    shifts[k] = (sums[0] * scale - on_mean) / (T)n;                                \
+                }                                                                                  \
                 const T *slope = (const T *)(ROW(0, turn) + row * core[0]);                        \
                 const T *x = (const T *)(ROW(1, turn) + row * core[2]);                            \
-                const T mean = ELEMENT(const T, ROW(3, turn), core[5], row);                       \
-                const T scale = 1 / root(ELEMENT(const T, ROW(4, turn), core[6], row) + eps);      \
-                const T on_mean = ELEMENT(const T, ROW(5, turn), core[7], row);                    \
-                const T on_spread = ELEMENT(const T, ROW(6, turn), core[8], row);                  \
                 T *out = (T *)(ROW(8, turn) + row * core[9]);                                      \
-                const T total = row_total_##S(slope, weight, x, 0, n);                             \
-                const T along = row_along_##S(slope, weight, x, mean, n);                          \
-                const T tilt = (along * scale * scale * scale - 2 * on_spread) / (T)n;             \
-                const T shift = (total * scale - on_mean) / (T)n;                                  \
+                const T mean = means[0], scale = scales[0], tilt = tilts[0], shift = shifts[0];    \
+                if (two == 1) {                                                                    \
+                    IN_ANY_ORDER                                                                   \
+                    for (npy_intp i = 0; i < n; i++) {                                             \
+                        const T rest = x[i] - mean;                                                \
+                        out[i] = slope[i] * weight[i] * scale - (rest * tilt + shift);             \
+                        by_weight[i] += slope[i] * rest * scale;                                   \
+                        by_bias[i] += slope[i];                                                    \
+                    }                                                                              \
+                    continue;                                                                      \
+                }                                                                                  \
+                const T *slope1 = (const T *)((const char *)slope + core[0]);                      \
+                const T *x1 = (const T *)((const char *)x + core[2]);                              \
+                T *out1 = (T *)((char *)out + core[9]);                                            \
+                const T mean1 = means[1], scale1 = scales[1], tilt1 = tilts[1], shift1 = shifts[1];\
                 IN_ANY_ORDER                                                                       \
                 for (npy_intp i = 0; i < n; i++) {                                                 \
-                    const T rest = x[i] - mean;                                                    \
+                    const T rest = x[i] - mean, rest1 = x1[i] - mean1;                             \
                     out[i] = slope[i] * weight[i] * scale - (rest * tilt + shift);                 \
-                    by_weight[i] += slope[i] * rest * scale;                                       \
-                    by_bias[i] += slope[i];                                                        \
+                    out1[i] = slope1[i] * weight[i] * scale1 - (rest1 * tilt1 + shift1);           \
+                    const T term = slope[i] * rest * scale, term1 = slope1[i] * rest1 * scale1;    \
+                    by_weight[i] = by_weight[i] + term + term1;                                    \
+                    by_bias[i] = by_bias[i] + slope[i] + slope1[i];                                \
                 }                                                                                  \
             }                                                                                      \
         }                                                                                          \
@@ -90,7 +158,7 @@
 #define PART(T, place, row, step, part) ((T *)(ROW(place, row) + (part) * (step)))
 
 #define STANDARD_PARTS(T, S, root)                                                                 \
-    SUMMED(T, S, row_apart, x[i] * (y[i] - centre))                                                \
+    SUMMED_TWICE(T, S, row_apart, x[i], z[i])                                                      \
     static void standard_parts_##S(char **args, const npy_intp *dimensions,                        \
                                    const npy_intp *steps, void *data) {                            \
         const npy_intp count = dimensions[0], c = dimensions[1], n = dimensions[2];                \
@@ -135,8 +203,9 @@
                 const T *slope = PART(const T, 0, row, core[0], part);                             \
                 const T *x = PART(const T, 1, row, core[2], part);                                 \
                 const T weight = ELEMENT(const T, ROW(2, row), core[4], part);                     \
-                const T sum = row_sum_##S(slope, x, x, 0, n);                                      \
-                const T apart = row_apart_##S(slope, x, x, mean, n);                               \
+                T found[2];                                                                        \
+                row_apart_##S(slope, x, x, mean, n, found);                                        \
+                const T sum = found[0], apart = found[1];                                          \
                 total += sum * weight;                                                             \
                 along += apart * weight;                                                           \
                 ELEMENT(T, ROW(9, row), core[7], part) = apart * scale;                            \
@@ -225,6 +294,23 @@
         forget_exceptions();                                                                       \
     }
 
+/* Rows of a table by number, added to those of another by number, which are zeros before. */
+#define REGROUPED(T, S)                                                                            \
+    static void rows_regrouped_##S(char **args, const npy_intp *dimensions, const npy_intp *steps, \
+                                   void *data) {                                                   \
+        const npy_intp count = dimensions[0], w = dimensions[2], k = dimensions[3];                \
+        const npy_intp *core = steps + 4;                                                          \
+        for (npy_intp turn = 0; turn < count; turn++) {                                            \
+            for (npy_intp i = 0; i < k; i++) {                                                     \
+                const npy_int64 from = ELEMENT(const npy_int64, ROW(1, turn), core[2], i);         \
+                const npy_int64 to = ELEMENT(const npy_int64, ROW(2, turn), core[3], i);           \
+                add_row_##S((T *)(ROW(3, turn) + to * core[4]),                                    \
+                            (const T *)(ROW(0, turn) + from * core[0]), 1, w);                     \
+            }                                                                                      \
+        }                                                                                          \
+        forget_exceptions();                                                                       \
+    }
+
 /* The squared lengths of all differences of rows of two matrices; elements of rows lie in order. */
 #define GAPS(T, S)                                                                                 \
     SUMMED(T, S, row_gap, (x[i] - y[i]) * (x[i] - y[i]))                                           \
@@ -254,3 +340,5 @@ GAPS(float, f32)
 GAPS(double, f64)
 MIXED(float, f32)
 MIXED(double, f64)
+REGROUPED(float, f32)
+REGROUPED(double, f64)

@@ -24,6 +24,35 @@ static inline void some_windows(Abreast *found, char **args, const npy_intp *ste
     }
 }
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+/* Elements of one image at places by number. */
+typedef npy_int32 Numbers __attribute__((vector_size(ABREAST_WINDOWS * 4)));
+typedef float Elements __attribute__((vector_size(ABREAST_WINDOWS * 4)));
+
+static inline void elements_f32(Elements *met, const Numbers *places, const float *image) {
+#if defined(__AVX512F__)
+    *met = (Elements)_mm512_i32gather_ps((__m512i)*places, image, 4);
+#elif defined(__AVX2__)
+    const __m256i *halves = (const __m256i *)places;
+    for (int half = 0; half < 2; half++) {
+        const __m256 found = _mm256_i32gather_ps(image, halves[half], 4);
+        memcpy((char *)met + half * sizeof(found), &found, sizeof(found));
+    }
+#else
+    for (int lane = 0; lane < ABREAST_WINDOWS; lane++) (*met)[lane] = image[(*places)[lane]];
+#endif
+}
+
+typedef npy_int64 LongNumbers __attribute__((vector_size(ABREAST_WINDOWS * 4)));
+typedef double LongElements __attribute__((vector_size(ABREAST_WINDOWS * 4)));
+
+static inline void elements_f64(LongElements *met, const LongNumbers *places, const double *image) {
+    for (int lane = 0; lane < ABREAST_WINDOWS / 2; lane++) (*met)[lane] = image[(*places)[lane]];
+}
+
 /* The greatest element of each window and its place: the first of equals, and any NaN. */
 #define WINDOWS(T, S, I, MANY)                                                                     \
     typedef T Met_##S __attribute__((vector_size(MANY * sizeof(T))));                              \
@@ -33,28 +62,47 @@ static inline void some_windows(Abreast *found, char **args, const npy_intp *ste
         const npy_intp w = dimensions[2], k = dimensions[3], all = dimensions[0] * w;              \
         const int apart = data != NULL; /* places of windows, and of elements from those */        \
         const npy_intp *core = steps + 4 + apart;                                                  \
+        const int ordered = core[0] == sizeof(T) && core[1] == sizeof(npy_int32);                  \
         for (npy_intp start = 0; start < all; start += MANY) {                                     \
             Abreast given;                                                                         \
             At_##S at, places;                                                                     \
             Met_##S best, met;                                                                     \
-            some_windows(&given, args, steps, core[1], start, w, all, MANY);                       \
+            const int near = ordered && start % w + MANY <= w; /* windows of one image */          \
+            if (near) some_windows(&given, args, steps, core[1], start, w, all, 1);                \
+            else some_windows(&given, args, steps, core[1], start, w, all, MANY);                  \
             for (npy_intp j = 0; j < k; j++) {                                                     \
                 const npy_int32 on = apart ? ELEMENT(const npy_int32, args[2], core[2], j) : 0;    \
                 const npy_intp list = apart ? 0 : j * core[2];                                     \
-                for (int lane = 0; lane < MANY; lane++) {                                          \
-                    const npy_int32 place = *(const npy_int32 *)(given.lists[lane] + list) + on;   \
-                    places[lane] = place;                                                          \
-                    met[lane] = ELEMENT(const T, given.images[lane], core[0], place);              \
+                if (near) {                                                                        \
+                    npy_int32 listed[MANY];                                                        \
+                    memcpy(listed, given.lists[0] + list, sizeof(listed));                         \
+                    for (int lane = 0; lane < MANY; lane++) places[lane] = listed[lane] + on;      \
+                    elements_##S(&met, &places, (const T *)given.images[0]);                       \
+                } else {                                                                           \
+                    for (int lane = 0; lane < MANY; lane++) {                                      \
+                        const npy_int32 place = *(const npy_int32 *)(given.lists[lane] + list);    \
+                        places[lane] = place + on;                                                 \
+                        met[lane] = ELEMENT(const T, given.images[lane], core[0], place + on);     \
+                    }                                                                              \
                 }                                                                                  \
                 if (j == 0) best = met, at = places;                                               \
                 const At_##S wins = (met > best) | (met != met);                                   \
                 at = (at & ~wins) | (places & wins);                                               \
                 best = (Met_##S)(((At_##S)best & ~wins) | ((At_##S)met & wins));                   \
             }                                                                                      \
+            npy_intp row = start / w, window = start % w;                                          \
+            if (near && core[3] == sizeof(T) && core[4] == sizeof(npy_int64)) {                    \
+                T *values = (T *)ROW(2 + apart, row) + window;                                     \
+                npy_int64 *numbers = (npy_int64 *)ROW(3 + apart, row) + window;                    \
+                memcpy(values, &best, sizeof(best));                                               \
+                for (int lane = 0; lane < MANY; lane++) numbers[lane] = at[lane];                  \
+                continue;                                                                          \
+            }                                                                                      \
             for (npy_intp lane = 0; lane < MANY && start + lane < all; lane++) {                   \
-                const npy_intp row = (start + lane) / w, window = (start + lane) % w;              \
                 ELEMENT(T, ROW(2 + apart, row), core[3], window) = best[lane];                     \
                 ELEMENT(npy_int64, ROW(3 + apart, row), core[4], window) = at[lane];               \
+                window = window + 1 == w ? 0 : window + 1;                                         \
+                row += window == 0;                                                                \
             }                                                                                      \
         }                                                                                          \
         forget_exceptions();                                                                       \

@@ -18,12 +18,16 @@ typedef struct {
 #define AT_PLACES(T) T, NPY_INT64, T
 #define INTO_PLACES(T) NPY_INT64, T, T
 #define OF_ROWS_AT(T) T, NPY_INT64, T, T
+#define OF_REGROUPED(T) T, NPY_INT64, NPY_INT64, T
 #define OF_WINDOWS(T) T, NPY_INT32, T, NPY_INT64
 #define OF_WINDOWS_APART(T) T, NPY_INT32, NPY_INT32, T, NPY_INT64
 #define OF_POOLS(T) T, NPY_INT64, T
 #define TO_RANK(T) T, NPY_INT64, NPY_INT64
 #define OF_SPACED(T) T, T, T, T, NPY_BOOL
-#define OF_PATHS(T) T, T, NPY_INT64, T
+#define OF_PATHS(T) T, NPY_INT64, NPY_INT64, NPY_INT64, T
+#define OF_PATHS_BACK(T) T, T, NPY_INT64, NPY_INT64, NPY_INT64, NPY_INT64, T, T, T
+#define OF_PLACES(T) T, T, NPY_INT64, T
+#define OF_PLACES_BACK(T) T, T, T, NPY_INT64, T, T
 #define OF_CLASSES(T) T, NPY_INT64, T, T, T
 #define FOUR(T) T, T, T, T
 #define FIVE(T) T, T, T, T, T
@@ -89,8 +93,15 @@ static Written written[] = {
     {"matched", "(m,n),(k),(n)->(k)", 3, 1, 2, OF_BOTH(matched), {NULL}, TYPES2(OF_ROWS_AT)},
     {"mixed", "(m,w),(k),(k)->(w)", 3, 1, 2, OF_BOTH(mixed), {NULL}, TYPES2(OF_ROWS_AT)},
     {"dealt", "(c,w),(c,k),(c,k)->(m,w)", 3, 1, 2, OF_BOTH(dealt), {NULL}, TYPES2(OF_ROWS_AT)},
+    {"rows_regrouped", "(m,w),(k),(k)->(n,w)", 3, 1, 2, OF_BOTH(rows_regrouped), {NULL},
+     TYPES2(OF_REGROUPED)},
     {"gaps", "(m,n),(p,n)->(m,p)", 2, 1, 2, OF_BOTH(gaps), {NULL}, TYPES2(OF_TWO)},
-    {"paths", "(t,s),(s),()->(t,s)", 3, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
+    {"paths", "(t,c),(s),(),()->(t,s)", 4, 1, 2, OF_BOTH(paths), {NULL}, TYPES2(OF_PATHS)},
+    {"path_slopes", "(t,c),(t,s),(s),(),(),(),(),()->(t,c)", 8, 1, 2, OF_BOTH(path_slopes), {NULL},
+     TYPES2(OF_PATHS_BACK)},
+    {"sampled", "(c,p),(k,d),(s)->(c,k)", 3, 1, 2, OF_BOTH(sampled), {NULL}, TYPES2(OF_PLACES)},
+    {"sampled_back", "(c,k),(c,p),(k,d),(s)->(c,p),(k,d)", 4, 2, 2, OF_BOTH(sampled_back), {NULL},
+     TYPES2(OF_PLACES_BACK)},
     {"shifted_up", "(n),()->(n)", 2, 1, 1, {shifted_up}, {NULL}, {OF_TWO(NPY_INT64)}},
     {"shifted_down", "(n),()->(n)", 2, 1, 1, {shifted_down}, {NULL}, {OF_TWO(NPY_INT64)}},
     {"whole", NULL, 1, 1, 2, OF_BOTH(whole), {NULL},

@@ -1,5 +1,6 @@
 """The steps of convolutions, pools, normalisations and losses."""
 
+import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
@@ -98,19 +99,12 @@ def _batch_standardized(
 
 
 def _group_standardized(
-    ask: Steps, input: Any, weight: Any, bias: Any, axes: Any, eps: float
+    ask: Steps, input: Any, weight: Any, bias: Any, groups: int, eps: float
 ) -> Any:
-    if input.ndim != 4:
-        return ask("group_standardized", input, weight, bias, axes, eps)
-    samples, groups, width, size = input.shape
-    with unseen():
-        factor, shift = (None if each is None else each.reshape(-1) for each in (weight, bias))
-        images = input.reshape(samples, groups * width, size)
-    facts = (samples, groups * width, size, groups, eps)
-    out, mean, inverse = ask("native_group_norm", images, factor, shift, *facts)
-    shape = (samples, groups, 1, 1)
-    with unseen():
-        return out.reshape(input.shape), mean.reshape(shape), _variance(inverse, eps, shape)
+    samples, channels, *sizes = input.shape
+    facts = (samples, channels, math.prod(sizes), groups, eps)
+    out, mean, inverse = ask("native_group_norm", input, weight, bias, *facts)
+    return out, mean, _variance(inverse, eps, (samples, groups))
 
 
 def _variance(inverse: Any, eps: float, shape: Any) -> Any:

@@ -4,11 +4,12 @@ import functools
 import math
 from typing import Any
 
+from adjoint.backends.numpy import host
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import to
-from adjoint.ops.arranging.shape import cat, narrow, reshape
+from adjoint.ops.arranging.shape import cat, narrow, squeeze, unsqueeze
 from adjoint.ops.neural.convolution import batched, each
 from adjoint.ops.neural.pooling import average_windows, table_of
 from adjoint.ops.op import composite, general
@@ -103,22 +104,44 @@ def _table(own: tuple[int, ...], sizes: tuple[int, ...]) -> Any:
     return table_of(own, lists)
 
 
-def _greatest_back(grad0: Value, result1: Value, input_shape: Any) -> Value:
-    return place_along(grad0, result1, -1, input_shape[-1], False)
+def _flat(value: Any, count: int) -> Any:
+    """The last `count` dimensions of a Tensor or an array as one."""
+    lead = len(value.shape) - count
+    return value.reshape((*value.shape[:lead], math.prod(value.shape[lead:])))
+
+
+def _shaped(found: Any, lead: Any, sizes: Any) -> tuple[Any, Any]:
+    """The greatest elements of flat windows, and their places, in rows and columns again."""
+    values, places = (part.reshape(*lead, *sizes) for part in found)
+    return values, places
+
+
+def _greatest_back(grad0: Value, result1: Value, input_shape: Any, sizes: Any) -> Value:
+    count = len(sizes)
+    whole = math.prod(input_shape[-count:])
+    placed = place_along(_flat(grad0, count), _flat(result1, count), -1, whole, False)
+    return placed.reshape((*grad0.shape[:-count], *input_shape[-count:]))
+
+
+def _greatest_tangent(input_tangent: Any, result1: Any, sizes: Any) -> tuple[Any, None]:
+    count = len(sizes)
+    picked = pick_along(_flat(input_tangent, count), _flat(result1, count), -1)
+    return picked.reshape(tuple(result1.shape)), None
 
 
 @general(
     input=_greatest_back,
-    jvp=lambda input_tangent, result1: (pick_along(input_tangent, result1, -1), None),
+    jvp=_greatest_tangent,
     returns="values indices",
     node_name="AdaptiveMaxPool2DBackward0",
     batching=FRONT,
     home=None,
 )
-def greatest_in(xp: Any, input: Array, own: Any, sizes: Any) -> tuple[Array, Array]:
-    """The greatest elements of windows over flattened images of sizes `own`, and their places."""
-    found: tuple[Any, Any] = xp.window_maxima(input, _table(own, sizes))
-    return found
+def greatest_in(xp: Any, input: Array, sizes: Any) -> tuple[Array, Array]:
+    """The greatest elements of windows over the last dimensions, and their places in an image."""
+    count = len(sizes)
+    found = xp.window_maxima(_flat(input, count), _table(tuple(input.shape[-count:]), sizes))
+    return _shaped(found, input.shape[:-count], sizes)
 
 
 def _adaptive_max(count: int) -> Any:
@@ -129,10 +152,7 @@ def _adaptive_max(count: int) -> Any:
         sizes = _wanted(name, input, output_size)
         if min(sizes) < 1:
             raise RuntimeError(f"{name}(): output_size must be positive, got {output_size}")
-        own = tuple(input.shape[-count:])
-        lead = tuple(input.shape[:-count])
-        found = greatest_in(reshape(input, (*lead, math.prod(own))), own, sizes)
-        values, places = (reshape(part, (*lead, *sizes)) for part in found)
+        values, places = greatest_in(input, tuple(sizes))
         return (values, places) if return_indices else values
 
     function.__name__ = function.__qualname__ = name
@@ -153,19 +173,32 @@ adaptive_max_pool3d = _adaptive_max(3)
 
 @general(
     input=_greatest_back,
-    jvp=lambda input_tangent, result1: (pick_along(input_tangent, result1, -1), None),
+    jvp=_greatest_tangent,
     returns="values indices",
     node_name="FractionalMaxPool2DBackward0",
     batching=FRONT,
     home=None,
 )
-def greatest_at(xp: Any, input: Array, starts: Array, inner: Any) -> tuple[Array, Array]:
-    """The greatest elements of windows over flattened images, and their places.
+def greatest_at(
+    xp: Any, input: Array, starts: Array, inner: Any, sizes: Any
+) -> tuple[Array, Array]:
+    """The greatest elements of windows over the last dimensions, and their places in an image.
 
     Each begins at one of starts, and has the places that lie `inner` behind it.
     """
-    found: tuple[Any, Any] = xp.window_maxima_from(input, starts, inner)
-    return found
+    flat = _flat(input, len(sizes))
+    return _shaped(xp.window_maxima_from(flat, starts, inner), flat.shape[:-1], sizes)
+
+
+@functools.lru_cache(maxsize=64)
+def _distances(sizes: Any, wanted: Any, kernel: Any) -> tuple[Any, Any, Any, Any]:
+    """For each dimension how far windows are apart, which is the last, where it is, and a step."""
+    spans = [size - width for size, width in zip(sizes, kernel)]
+    gaps = [span / (n - 1) if n > 1 else 0.0 for span, n in zip(spans, wanted)]
+    steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    last = host.arange(max(wanted)) == host.asarray(wanted)[:, None] - 1
+    columns = [host.asarray(each)[:, None] for each in (gaps, spans, steps)]
+    return columns[0], last, columns[1], columns[2]
 
 
 @general(batching=FOLD, home=None)
@@ -175,16 +208,17 @@ def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any
     samples is (batch, channels, dimensions), of numbers in [0, 1); the result is
     (batch, channels, windows).
     """
-    first: Any = 0
     lead, count = samples.shape[:2], len(sizes)
-    for axis, (size, n, width) in enumerate(zip(sizes, wanted, kernel)):
-        # Samples of an image are for its columns, then its rows; those of a volume in order.
-        offset = samples[..., 1 - axis if count == 2 else axis, None]
-        gap = (size - width) / (n - 1) if n > 1 else 0.0
-        starts = xp.floor((xp.arange(n) + offset) * gap) - xp.floor(offset * gap)
-        starts = xp.where(xp.arange(n) == n - 1, size - width, starts).astype("int64")
-        step = math.prod(sizes[axis + 1 :])
-        first = first + (starts * step).reshape(*lead, *_at(axis, n, count))
+    known = _distances(tuple(sizes), tuple(wanted), tuple(kernel))
+    gap, last, span, step = map(xp.asarray, known)
+    # Samples of an image are for its columns, then its rows; those of a volume in order.
+    offsets = (samples[..., ::-1] if count == 2 else samples)[..., None]
+    places = xp.floor((xp.arange(last.shape[1]) + offsets) * gap)
+    places = (places - xp.floor(offsets * gap.astype(samples.dtype))).astype("int64")
+    places = xp.where(last, span, places) * step
+    first: Any = 0
+    for axis, n in enumerate(wanted):
+        first = first + places[..., axis, :n].reshape(*lead, *_at(axis, n, count))
     return first.reshape(*lead, math.prod(wanted))
 
 
@@ -243,7 +277,8 @@ def _fractional(count: int) -> Any:
             )
         kernel = each(kernel_size, count, f"{name}(): kernel_size")
         wanted = _fractional_sizes(name, input, kernel, output_size, output_ratio)
-        lead = (1, input.shape[0]) if input.ndim == count + 1 else tuple(input.shape[:2])
+        images = unsqueeze(input, 0) if input.ndim == count + 1 else input
+        lead = tuple(images.shape[:2])
         samples = _random_samples
         if samples is None:
             samples = uniform(input.new_zeros((*lead, count)))
@@ -252,13 +287,12 @@ def _fractional(count: int) -> Any:
                 f"{name}(): Expect _random_samples of shape {[*lead, count]}, got "
                 f"{list(samples.shape)}"
             )
-        samples = narrow(samples, 0, 0, lead[0])
+        if samples.shape[0] > lead[0]:
+            samples = narrow(samples, 0, 0, lead[0])
         own = tuple(input.shape[-count:])
         starts = random_windows(samples, own, wanted, kernel)
-        flat = reshape(input, (*lead, math.prod(own)))
-        shape = (*input.shape[:-count], *wanted)
-        found = greatest_at(flat, starts, _inner_places(own, kernel))
-        values, index = (reshape(part, shape) for part in found)
+        found = greatest_at(images, starts, _inner_places(own, kernel), tuple(wanted))
+        values, index = found if images is input else [squeeze(part, 0) for part in found]
         return (values, index) if return_indices else values
 
     function.__name__ = function.__qualname__ = name

@@ -4,18 +4,24 @@ Three ops that are each other's gradients do all the work: the product with filt
 with respect to the images, and that with respect to the filters.
 """
 
+import functools
 import operator
 from typing import Any, SupportsIndex
 
 from adjoint.backends.convolution import Layout
 from adjoint.call.dispatch import conj
+from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.shape import permute, reshape
+from adjoint.ops.arranging.conversion import contiguous
+from adjoint.ops.arranging.shape import flatten, flip, reshape, transpose
 from adjoint.ops.batch_rules import with_batch
 from adjoint.ops.neural.batches import joined, one_after_another, parted, side_by_side
+from adjoint.ops.neural.linear import column_sums
 from adjoint.ops.op import composite, general, multilinear
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import sum
+from adjoint.ops.same_dtype import same_kind
+from adjoint.ops.shared_rules import zero_of
 
 # ---- the three products ----
 
@@ -467,8 +473,107 @@ conv_transpose2d = _transposed(2, "images")
 conv_transpose3d = _transposed(3, "volumes")
 
 
+# ---- time first ----
+
+
+def _frames(xp: Any, input: Any, pad: int) -> Any:
+    """Frames of (time, batch, channels) with `pad` of zeros around them, or without as many."""
+    if pad <= 0:
+        return input[..., -pad : input.shape[-3] + pad, :, :]
+    edge = xp.zeros((*input.shape[:-3], pad, *input.shape[-2:]), input.dtype)
+    return xp.concatenate([edge, input, edge], axis=-3)
+
+
+_PART = 4096  # elements of a matrix up to which threads share a batch of them, and BLAS is quick
+
+
+def _rows_from(frames: Any, start: int, count: int, width: int) -> Any:
+    """Some frames, of all samples, as the rows of matrices of at most `width` columns."""
+    part = frames[..., start : start + count, :, :]
+    *lead, batch, channels = part.shape
+    most = max(1, min(count, _PART // max(batch * max(channels, width), 1)))
+    each = next((n for n in range(most, most // 2, -1) if count % n == 0), max(count, 1))
+    return part.reshape(*lead[:-1], count // each, each * batch, channels)
+
+
+def _taps_back(grad: Value, weight: Value, pad: int) -> Value:
+    """By the frames: each goes to those it came from, by the filters turned around."""
+    turned = contiguous(transpose(flip(conj(weight), (-3,)), -1, -2))
+    return taps(grad, turned, None, weight.shape[-3] - 1 - pad)
+
+
+def _taps_tangent(
+    input: Any,
+    weight: Any,
+    pad: int,
+    input_tangent: Any,
+    weight_tangent: Any,
+    bias_tangent: Any,
+    result: Any,
+) -> Any:
+    parts = [] if bias_tangent is None else [zero_of(result) + bias_tangent]
+    if input_tangent is not None:
+        parts.append(taps(input_tangent, weight, None, pad))
+    if weight_tangent is not None:
+        parts.append(taps(input, weight_tangent, None, pad))
+    return functools.reduce(operator.add, parts)
+
+
+@general(
+    input=_taps_back,
+    weight=lambda grad, input, pad: tap_products(conj(input), grad, pad),
+    bias=lambda grad: column_sums(flatten(grad, -3, -2)),
+    jvp=_taps_tangent,
+    batching=FRONT,
+    node_name="ConvTbcBackward0",
+    wide=True,
+    home=None,
+)
+def taps(xp: Any, input: Array, weight: Array, bias: Array | None, pad: int) -> Array:
+    """Sums of frames, each times its matrix of a filter, for all places of the filter."""
+    frames, width = _frames(xp, input, pad), weight.shape[-3]
+    count = frames.shape[-3] - width + 1
+    total: Any = None
+    for k in range(width):
+        rows = _rows_from(frames, k, count, weight.shape[-1])
+        part = xp.matmul(rows, weight[..., k, None, :, :])
+        total = part if total is None else xp.into(xp.add, total, total, part)
+    if bias is not None:
+        total = xp.into(xp.add, total, total, bias[..., None, None, :])
+    return total.reshape(*frames.shape[:-3], count, frames.shape[-2], weight.shape[-1])
+
+
+@multilinear(
+    input=lambda grad, other, pad: _taps_back(other, grad, pad),
+    other=lambda grad, input, pad: taps(conj(input), grad, None, pad),
+    batching=FRONT,
+    wide=True,
+    home=None,
+)
+def tap_products(xp: Any, input: Array, other: Array, pad: int) -> Array:
+    """The products of frames with those of other, for each distance: taps' gradient by weight."""
+    frames, count = _frames(xp, input, pad), other.shape[-3]
+    widths = frames.shape[-1], other.shape[-1]
+    rows = _rows_from(other, 0, count, widths[0])
+    parts = []
+    for k in range(frames.shape[-3] - count + 1):
+        columns = xp.swapaxes(_rows_from(frames, k, count, widths[1]), -1, -2)
+        parts.append(xp.matmul(columns, rows).sum(axis=-3))
+    return xp.stack(parts, axis=-3)
+
+
 @composite(also="nn.functional")
 def conv_tbc(input: Value, weight: Value, bias: Value, pad: int = 0) -> Value:
     """conv1d of (time, batch, channels) with filters of (width, channels, filters)."""
-    out = conv1d(permute(input, 1, 2, 0), permute(weight, 2, 1, 0), bias, 1, pad)
-    return permute(out, 2, 0, 1)
+    same_kind("conv_tbc", input, weight=weight, bias=bias)
+    shapes = f"input {list(input.shape)}, weight {list(weight.shape)}, bias {list(bias.shape)}"
+    if input.ndim != 3 or weight.ndim != 3 or input.shape[2] != weight.shape[1]:
+        raise RuntimeError(
+            f"conv_tbc(): expected input of (time, batch, channels) and weight of (width, "
+            f"channels, filters), got {shapes}"
+        )
+    if tuple(bias.shape) != (weight.shape[2],):
+        raise RuntimeError(f"conv_tbc(): bias must hold a number for each filter, got {shapes}")
+    if not 0 < weight.shape[0] <= input.shape[0] + 2 * pad + 1:
+        raise RuntimeError(f"conv_tbc(): no frame is left with pad={pad}, got {shapes}")
+    return taps(input, weight, bias, pad)

@@ -18,6 +18,7 @@ from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import mean, sum
 from adjoint.ops.shared_rules import refused_derivative, zero_of
 from adjoint.tensors.concrete import has_values
+from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
 
 _NEVER = -math.inf
@@ -49,9 +50,6 @@ def _step(xp: Any, sums: Any, jumps: Any) -> Any:
 def _paths(xp: Any, emitted: Any, skips: Any, lengths: Any) -> Any:
     """The log sum over all paths up to each state and frame: (frames, batch, states)."""
     frames, batch, count = emitted.shape
-    found = xp.paths(emitted, xp.where(skips, 0.0, _NEVER), lengths)
-    if found is not None:
-        return found
     start = xp.where(xp.arange(count) < 2, emitted[0], _NEVER)
     before = xp.full((batch, 2), _NEVER, dtype=start.dtype)
     jumps = xp.where(skips, 0.0, _NEVER).astype(start.dtype)
@@ -62,6 +60,12 @@ def _paths(xp: Any, emitted: Any, skips: Any, lengths: Any) -> Any:
         following = _step(xp, seen, jumps) + emitted[frame]
         sums.append(xp.where(under_way[frame], following, sums[-1]))
     return xp.stack(sums)
+
+
+def _path_sums(xp: Any, log_probs: Any, labels: Any, skips: Any, lengths: Any, blank: int) -> Any:
+    """_paths of the labels of states, by one loop where the library has it."""
+    found = xp.paths(log_probs, labels, lengths, blank)
+    return _paths(xp, _emitted(xp, log_probs, labels), skips, lengths) if found is None else found
 
 
 def _ended(xp: Any, sums: Any, target_lengths: Any) -> Any:
@@ -86,9 +90,11 @@ def _path_rule(
     target_lengths: Any,
     blank: int,
     zero_infinity: bool,
+    hidden: Any,
 ) -> Value:
     lengths = (input_lengths, target_lengths)
-    return path_slopes(grad, log_probs, targets, *lengths, blank, zero_infinity)
+    sums = None if isinstance(grad, TensorCore) else hidden
+    return path_slopes(grad, log_probs, targets, *lengths, blank, zero_infinity, sums)
 
 
 def _path_tangent(
@@ -114,6 +120,7 @@ def _path_tangent(
     batching=FOLD,
     folds={"log_probs": 1},
     node_name="CtcLossBackward0",
+    hides=True,
     home=None,
     autocast="float32",
 )
@@ -125,17 +132,17 @@ def path_losses(
     target_lengths: Array,
     blank: int,
     zero_infinity: bool,
-) -> Array:
-    """For each sample -log of the probability of its labels."""
+) -> Any:
+    """For each sample -log of the probability of its labels; the sums of all states are kept."""
     labels, skips = _states(xp, targets, blank)
     with xp.errstate(all="ignore"):
-        sums = _paths(xp, _emitted(xp, log_probs, labels), skips, input_lengths)
+        sums = _path_sums(xp, log_probs, labels, skips, input_lengths, blank)
         ends = xp.take_along_axis(sums, xp.maximum(input_lengths - 1, 0)[None, :, None], 0)[0]
     empty = xp.where(target_lengths == 0, 0.0, _NEVER)
     losses = -xp.where(input_lengths > 0, _ended(xp, ends, target_lengths), empty)
     if zero_infinity:
         losses = xp.where(losses == math.inf, 0.0, losses)
-    return losses.astype(log_probs.dtype)
+    return losses.astype(log_probs.dtype), sums
 
 
 @general(
@@ -154,19 +161,40 @@ def path_slopes(
     target_lengths: Array,
     blank: int,
     zero_infinity: bool,
+    sums: Array | None = None,
 ) -> Array:
     """The gradient of path_losses, for log_probs that are a log_softmax.
 
     What the probability of a class in a frame is, less how often paths of the labels pass it: this
     differs from the plain derivative by what log_softmax takes away again.
     """
-    frames, batch, classes = log_probs.shape
     labels, skips = _states(xp, targets, blank)
+    with xp.errstate(all="ignore"):
+        if sums is None:
+            sums = _path_sums(xp, log_probs, labels, skips, input_lengths, blank)
+        lengths = (input_lengths, target_lengths)
+        given = (grad, log_probs, sums, labels, *lengths, blank)
+        found = xp.path_slopes(*given, 0.0 if zero_infinity else math.nan)
+    return _path_slopes(xp, *given, zero_infinity) if found is None else found
+
+
+def _path_slopes(
+    xp: Any,
+    grad: Any,
+    log_probs: Any,
+    sums: Any,
+    labels: Any,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int,
+    zero_infinity: bool,
+) -> Any:
+    """path_slopes, step by step."""
+    frames, batch, classes = log_probs.shape
     emitted = _emitted(xp, log_probs, labels)
     count = labels.shape[1]
     inside = xp.arange(frames)[:, None] < input_lengths
     with xp.errstate(all="ignore"):
-        sums = _paths(xp, emitted, skips, input_lengths)
         ends = xp.take_along_axis(sums, xp.maximum(input_lengths - 1, 0)[None, :, None], 0)[0]
         total = _ended(xp, ends, target_lengths)
         # Backwards is forwards on reversed states: each sample's last state becomes its first.

@@ -189,6 +189,29 @@ def embedding(
 # ---- bags ----
 
 
+def _regrouped_over_batch(
+    input_each: Any, sources_each: Any, targets_each: Any, count: int, batch_size: int
+) -> Any:
+    numbers = numbered_apart(sources_each, input_each.shape[1]), numbered_apart(targets_each, count)
+    rows = regrouped_rows(joined(input_each), *map(joined, numbers), batch_size * count)
+    return parted(rows, batch_size)
+
+
+@linear(
+    input=lambda grad, input_shape, sources, targets: regrouped_rows(
+        grad, targets, sources, input_shape[0]
+    ),
+    vmap=_regrouped_over_batch,
+    node_name="EmbeddingBagBackward0",
+    wide=True,
+    home=None,
+)
+def regrouped_rows(xp: Any, input: Array, sources: Array, targets: Array, count: int) -> Array:
+    """A table of `count` rows: those of input that sources name, summed where targets say."""
+    check_positions(xp, sources, input.shape[0], IndexError)
+    return xp.regrouped_rows(input, sources, targets, count)
+
+
 @general(
     vmap=lambda offsets, places, count: (
         sum(unsqueeze(offsets[:, :count], 2) <= offsets.new_tensor(range(places)), 1) - 1
@@ -339,8 +362,13 @@ def in_bags(
     )
     if max_norm is not None:
         shorten_rows(weight, indices, max_norm, norm_type)
+    at_once = mode != "max" and padding < 0 and per_sample_weights is None
+    at_once = at_once and not (scale_grad_by_freq or sparse)
     try:
-        rows = embedded(weight, indices, padding, scale_grad_by_freq, sparse)
+        if at_once:
+            rows = regrouped_rows(weight, indices, bags, count)
+        else:
+            rows = embedded(weight, indices, padding, scale_grad_by_freq, sparse)
     except IndexError as error:
         raise RuntimeError(f"embedding_bag(): {error}") from None
     counted = indices != padding
@@ -353,7 +381,9 @@ def in_bags(
         rows = where(unsqueeze(counted, 1), rows, 0.0)
     if per_sample_weights is not None:
         rows = rows * reshape(per_sample_weights, (-1, 1))
-    if input.ndim == 2:  # bags of one size lie side by side
+    if at_once:
+        total = rows
+    elif input.ndim == 2:  # bags of one size lie side by side
         total = sum(reshape(rows, (*input.shape, weight.shape[1])), 1)
     else:
         total = index_add(weight.new_zeros((count, weight.shape[1])), 0, bags, rows)

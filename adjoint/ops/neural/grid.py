@@ -19,15 +19,17 @@ from adjoint.ops.arranging.shape import (
     reshape,
     stack,
     transpose,
-    unbind,
 )
 from adjoint.ops.elementwise.arithmetic import abs, fmod
 from adjoint.ops.elementwise.comparison import isnan
 from adjoint.ops.elementwise.rounding import floor, round
 from adjoint.ops.elementwise.selection import clamp, where
 from adjoint.ops.neural.resampling import cubic_weights
-from adjoint.ops.op import composite, general, linear, multilinear
+from adjoint.ops.op import Op, composite, general, linear, multilinear
 from adjoint.ops.same_dtype import same_kind
+from adjoint.ops.shared_rules import zero_of
+from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
 
 # ---- coordinates ----
 
@@ -39,14 +41,36 @@ def _pixels(places: Any, size: int, align: bool) -> Any:
     return ((places + 1) * size - 1) / 2
 
 
+def _listed(grid: Any, count: int) -> Any:
+    """The places of a grid as a list for each image."""
+    return reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), count))
+
+
+def _coordinates(grid: Any, sizes: Any, align: bool) -> list[Any]:
+    """The coordinates of the places of a grid among pixels, a row for each dimension."""
+    listed = _listed(grid, len(sizes))
+    places = [listed[..., d] for d in range(len(sizes))]
+    return [_pixels(row, size, align) for row, size in zip(places[::-1], sizes)]  # x comes first
+
+
+def _as_images(channels: Any, input: Any, grid: Any) -> Any:
+    """What was read of each channel, in the order of a grid."""
+    return reshape(channels, (*input.shape[:2], *grid.shape[1:-1]))
+
+
+def _ends(size: int, align: bool) -> tuple[float, int]:
+    """Where coordinates are counted back from first, and how far it is to the other end."""
+    return (0.0, size - 1) if align else (-0.5, size)
+
+
 def _reflected(places: Any, size: int, align: bool) -> Any:
     """Coordinates beyond an end counted back from it, as often as needed."""
-    low, span = (0.0, size - 1) if align else (-0.5, size)
+    low, span = _ends(size, align)
     if span == 0:
         return places * 0
     away = abs(places - low)
     extra = fmod(away, span)
-    turns = floor(away.detach() / span)
+    turns = floor(_fixed(away) / span)
     return where(turns % 2 == 0, extra + low, span - extra + low)
 
 
@@ -58,8 +82,28 @@ def _bordered(places: Any, size: int, padding_mode: str, align: bool) -> Any:
         places = _reflected(places, size, align)
     # On the border itself the gradient is 0, as it is outside.
     inside = (places > 0) & (places < size - 1)
-    edge = clamp(places.detach(), 0, size - 1)
+    edge = clamp(_fixed(places), 0, size - 1)
     return where(inside, places, where(isnan(edge), 0.0, edge))  # what is nowhere, at the start
+
+
+def _speed(places: Any, size: int, padding_mode: str, align: bool) -> Any:
+    """How fast a coordinate of pixels, before it is bordered, moves with one from -1 to 1."""
+    scale = (size - 1) / 2 if align else size / 2
+    if padding_mode == "zeros":
+        return scale
+    places = seen = _fixed(places)
+    speed = zero_of(places) + scale
+    if padding_mode == "reflection":
+        low, span = _ends(size, align)
+        seen = _reflected(places, size, align)
+        ahead = (floor(abs(places - low) / max(span, 1)) % 2 == 0) == (places >= low)
+        speed = where(ahead, speed, -speed)
+    return where((seen > 0) & (seen < size - 1), speed, 0.0)
+
+
+def _fixed(value: Any) -> Any:
+    """A tensor without its history; an array has none."""
+    return value.detach() if isinstance(value, Tensor) else value
 
 
 def _inside(xp: Any, row: Any, size: int) -> tuple[Any, Any]:
@@ -178,7 +222,7 @@ def matched_rows(xp: Any, table: Array, numbers: Array, other: Array) -> Array:
 def _table(input: Any) -> Any:
     """The channels of each pixel as a row, and one of zeros for what is outside."""
     rows = transpose(flatten(input, 2), 1, 2)
-    return cat([rows, rows.new_zeros((rows.shape[0], 1, rows.shape[2]))], 1)
+    return cat([rows, zero_of(rows[:, :1])], 1)
 
 
 def _mixed(table: Any, corners: Any, weights: Any, sizes: Any) -> Any:
@@ -187,13 +231,126 @@ def _mixed(table: Any, corners: Any, weights: Any, sizes: Any) -> Any:
     return mixed_rows(table, stack(numbers, -1), stack(weights, -1))
 
 
-def _linear(table: Any, rows: list[Any], sizes: Any) -> Any:
-    """A weighted sum of the nearest pixels, two along each dimension."""
-    lows = [floor(row.detach()) for row in rows]
-    parts = [row - low for row, low in zip(rows, lows)]
-    pairs = [(1 - part, part) for part in parts]
-    weights = [functools.reduce(operator.mul, corner) for corner in itertools.product(*pairs)]
-    return mixed_rows(table, corner_numbers(lows, sizes), stack(weights, -1))
+class _Corners:
+    """The pixels around each place of a grid, two along each dimension, and how they weigh."""
+
+    def __init__(self, input: Any, grid: Any, padding_mode: str, align: bool) -> None:
+        self.sizes = tuple(input.shape[2:])
+        self.pixels = _coordinates(grid, self.sizes, align)
+        self.border = padding_mode, align
+        rows = [_bordered(row, n, *self.border) for row, n in zip(self.pixels, self.sizes)]
+        lows = [floor(_fixed(row)) for row in rows]
+        self.pairs = [(1 - part, part) for part in map(operator.sub, rows, lows)]
+        self.numbers = corner_numbers(lows, self.sizes)
+
+    def weights(self, without: int = -1) -> list[Any]:
+        """The weight of each corner; without a dimension, how fast it moves with that one."""
+        pairs: list[Any] = list(self.pairs)
+        if without >= 0:
+            pairs[without] = (-1, 1)
+        return [functools.reduce(operator.mul, corner) for corner in itertools.product(*pairs)]
+
+    def speeds(self) -> list[Any]:
+        """How fast the coordinates of pixels move with those of the grid."""
+        return [_speed(row, size, *self.border) for row, size in zip(self.pixels, self.sizes)]
+
+    def moved_weights(self, grid_tangent: Any) -> Any:
+        """The tangents of all weights, from that of the grid."""
+        steps = [grid_tangent[..., d] for d in reversed(range(len(self.sizes)))]
+        moves = [step * speed for step, speed in zip(steps, self.speeds())]
+        terms = [[w * move for w in self.weights(d)] for d, move in enumerate(moves)]
+        return stack([functools.reduce(operator.add, each) for each in zip(*terms)], -1)
+
+    def by_grid(self, by_weights: Any) -> Any:
+        """The gradient by the places of a grid, x first, from that by all weights."""
+        found = []
+        for d, speed in enumerate(self.speeds()):
+            terms = [by_weights[..., k] * weight for k, weight in enumerate(self.weights(d))]
+            found.append(functools.reduce(operator.add, terms) * speed)
+        return stack(found[::-1], -1)
+
+
+def _linear_slopes(
+    grad: Any, input: Any, grid: Any, padding_mode: str, align: bool, needs: Any
+) -> tuple[Any, Any]:
+    """The gradients of what is read between pixels, by the images and by the grid."""
+    corners = _Corners(input, grid, padding_mode, align)
+    channels = transpose(flatten(grad, 2), 1, 2)
+    by_input = by_grid = None
+    if needs[0]:
+        size = math.prod(corners.sizes)
+        table = dealt_rows(channels, corners.numbers, stack(corners.weights(), -1), size + 1)
+        by_input = reshape(transpose(table[:, :size], 1, 2), tuple(input.shape))
+    if needs[1]:
+        found = corners.by_grid(matched_rows(_table(input), corners.numbers, channels))
+        by_grid = reshape(found, tuple(grid.shape))
+    return by_input, by_grid
+
+
+def _linear_tangent(
+    input: Any, grid: Any, padding_mode: str, align: bool, input_tangent: Any, grid_tangent: Any
+) -> Any:
+    parts = []
+    if input_tangent is not None:
+        sampled = plane_sampled if input.ndim == 4 else volume_sampled
+        parts.append(sampled(input_tangent, grid, padding_mode, align))
+    if grid_tangent is not None:
+        corners = _Corners(input, grid, padding_mode, align)
+        listed = _listed(grid_tangent, len(corners.sizes))
+        out = mixed_rows(_table(input), corners.numbers, corners.moved_weights(listed))
+        parts.append(_as_images(transpose(out, 1, 2), input, grid))
+    return functools.reduce(operator.add, parts)
+
+
+def _linear_rule(
+    grad: Value, input: Value, grid: Value, padding_mode: str, align: bool, needs: Any
+) -> Any:
+    if isinstance(grad, TensorCore):
+        return _linear_slopes(grad, input, grid, padding_mode, align, needs)
+    found = sampled_slopes(grad, input, grid, padding_mode, align, needs)
+    return tuple([part if need else None for part, need in zip(found, needs)])
+
+
+@general(returns="input grid", home=None)
+def sampled_slopes(
+    xp: Any, grad: Array, input: Array, grid: Array, padding_mode: str, align: bool, needs: Any
+) -> tuple[Array, Array]:
+    """What _linear_rule answers to arrays, by one loop where the library has it; 0: no need."""
+    found = xp.sampled_back(grad, input, grid, padding_mode, align)
+    if found is None:
+        nothing = xp.zeros((), grad.dtype)
+        slopes = _linear_slopes(grad, input, grid, padding_mode, align, needs)
+        found = tuple([nothing if slope is None else slope for slope in slopes])
+    by_input, by_grid = found
+    return by_input, by_grid
+
+
+def _linear_sampler(name: str, node_name: str) -> Op:
+    """The op under one of PyTorch's names for its node."""
+
+    @general(
+        joint=("input grid", _linear_rule),
+        jvp=_linear_tangent,
+        batching=FOLD,
+        name=name,
+        node_name=node_name,
+        home=None,
+        ordered=True,
+    )
+    def forward(xp: Any, input: Array, grid: Array, padding_mode: str, align: bool) -> Array:
+        """Weighted sums of the pixels nearest to the places of a grid, two along each dimension."""
+        found = xp.sampled(input, grid, padding_mode, align)
+        if found is not None:
+            return found
+        corners = _Corners(input, grid, padding_mode, align)
+        out = mixed_rows(_table(input), corners.numbers, stack(corners.weights(), -1))
+        return _as_images(transpose(out, 1, 2), input, grid)
+
+    return forward
+
+
+plane_sampled = _linear_sampler("plane_sampled", "GridSampler2DBackward0")
+volume_sampled = _linear_sampler("volume_sampled", "GridSampler3DBackward0")
 
 
 def _cubic(table: Any, rows: list[Any], sizes: Any, padding_mode: str, align: bool) -> Any:
@@ -260,17 +417,17 @@ def grid_sample(
         wide = grid_sample(to(input, float32), to(grid, float32), mode, padding_mode, align_corners)
         return to(wide, input.dtype)
     align = bool(align_corners)
+    if mode == "bilinear":
+        sampled = plane_sampled if input.ndim == 4 else volume_sampled
+        return sampled(input, grid, padding_mode, align)
     sizes = tuple(input.shape[2:])
-    listed = reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), len(sizes)))
-    places = reversed(unbind(listed, 2))  # x comes first
-    rows = [_pixels(row, size, align) for row, size in zip(places, sizes)]
-    table = _table(input)
+    rows, table = _coordinates(grid, sizes, align), _table(input)
     if mode == "bicubic":
         out = _cubic(table, rows, sizes, padding_mode, align)
     else:
         rows = [_bordered(row, size, padding_mode, align) for row, size in zip(rows, sizes)]
-        out = (_linear if mode == "bilinear" else _nearest)(table, rows, sizes)
-    return reshape(contiguous(transpose(out, 1, 2)), (*input.shape[:2], *grid.shape[1:-1]))
+        out = _nearest(table, rows, sizes)
+    return _as_images(contiguous(transpose(out, 1, 2)), input, grid)
 
 
 # ---- grids ----

@@ -293,7 +293,10 @@ def native_layer_norm(
     axes = last_axes("native_layer_norm", input, normalized_shape, weight, bias)
     out, centre, spread = layer_standardized(input, weight, bias, axes, eps)
     kind = input.dtype if weight is None else weight.dtype
-    return out, centre.detach().to(kind), rsqrt(spread + eps).detach().to(kind)
+    mean, deviation = centre.detach(), rsqrt(spread.detach() + eps)
+    return (
+        (out, mean, deviation) if kind == mean.dtype else (out, mean.to(kind), deviation.to(kind))
+    )
 
 
 @composite(method=False)
@@ -308,13 +311,10 @@ def native_group_norm(
     eps: float,
 ) -> tuple[Value, Value, Value]:
     """group_norm, the mean of each group, and 1 over its deviation."""
-    grouped = reshape(input, (N, group, C // group, HxW))
-    shape = (1, group, C // group, 1)
-    factor, shift = (None if v is None else reshape(v, shape) for v in (weight, bias))
-    out, centre, spread = group_standardized(grouped, factor, shift, (2, 3), eps)
+    images = reshape(input, (N, C, HxW))
+    out, centre, spread = group_standardized(images, weight, bias, group, eps)
     kind = input.dtype if weight is None else weight.dtype
-    statistics = (centre, rsqrt(spread + eps))
-    means, deviations = (reshape(value, (N, group)).to(kind) for value in statistics)
+    means, deviations = (value.to(kind) for value in (centre, rsqrt(spread + eps)))
     return reshape(out, tuple(input.shape)), means, deviations
 
 

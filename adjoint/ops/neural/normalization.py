@@ -15,7 +15,7 @@ from adjoint.ops.elementwise.powers import rsqrt, square
 from adjoint.ops.neural.pooling import average_windows
 from adjoint.ops.op import Op, composite, general
 from adjoint.ops.reducing.cumulative import narrowed, widened
-from adjoint.ops.reducing.reduction import mean
+from adjoint.ops.reducing.reduction import mean, sum
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.core import TensorCore
 
@@ -194,8 +194,106 @@ def _standardizer(name: str, node_name: str) -> Op:
 
 
 layer_standardized = _standardizer("layer_standardized", "NativeLayerNormBackward0")
-group_standardized = _standardizer("group_standardized", "NativeGroupNormBackward0")
 batch_standardized = _standardizer("batch_standardized", "NativeBatchNormBackward0")
+
+
+# ---- groups of channels, arranged within the op: recorded, that took longer than the work ----
+
+
+def _grouped(shape: Any, groups: int) -> tuple[Any, Any, Any]:
+    """The shapes of images, of their means and of weights, by groups of channels."""
+    width = shape[1] // groups
+    size = math.prod(shape[2:])
+    return (shape[0], groups, width, size), (shape[0], groups, 1, 1), (1, groups, width, 1)
+
+
+def _shaped(value: Any, shape: Any) -> Any:
+    """A Tensor or an array in another shape; None as it is."""
+    return None if value is None else value.reshape(shape)
+
+
+def _of_channels(slope: Any, shape: Any) -> Any:
+    """A gradient by groups of channels as one by each channel."""
+    if slope is not None and tuple(slope.shape) != shape:
+        slope = sum(slope, (0, 3))
+    return _shaped(slope, (math.prod(shape),))
+
+
+def _group_rule(
+    grads: Values,
+    input: Value,
+    weight: Value,
+    result1: Value,
+    result2: Value,
+    groups: int,
+    eps: float,
+    needs: Any,
+) -> Values:
+    images, means, parts = _grouped(input.shape, groups)
+    slopes = (_shaped(grads[0], images), *[_shaped(grad, means) for grad in grads[1:]])
+    mean, variance = _shaped(result1, means), _shaped(result2, means)
+    values = _shaped(input, images), _shaped(weight, parts)
+    by_input, *others = _standard_rule(slopes, *values, mean, variance, (2, 3), eps, needs)
+    return _shaped(by_input, tuple(input.shape)), *[_of_channels(each, parts) for each in others]
+
+
+def _group_tangent(
+    input: Value,
+    weight: Value,
+    groups: int,
+    eps: float,
+    result1: Value,
+    result2: Value,
+    input_tangent: Any,
+    weight_tangent: Any,
+    bias_tangent: Any,
+) -> tuple[Any, Any, Any]:
+    images, means, parts = _grouped(input.shape, groups)
+    moved, on_mean, on_spread = _standard_tangent(
+        _shaped(input, images),
+        _shaped(weight, parts),
+        (2, 3),
+        eps,
+        _shaped(result1, means),
+        _shaped(result2, means),
+        _shaped(input_tangent, images),
+        _shaped(weight_tangent, parts),
+        _shaped(bias_tangent, parts),
+    )
+    each = means[:2]
+    return _shaped(moved, tuple(input.shape)), _shaped(on_mean, each), _shaped(on_spread, each)
+
+
+def _groups_over_batch(
+    input_each: Any, weight_each: Any, bias_each: Any, groups: int, eps: float
+) -> tuple[Any, Any, Any]:
+    batch, *shape = input_each.shape
+    images, means, parts = _grouped(shape, groups)
+    factors = [_shaped(value, (-1, *parts)) for value in (weight_each, bias_each)]
+    found = batch_standardized(_shaped(input_each, (batch, *images)), *factors, (3, 4), eps)
+    moments = [_shaped(moment, (batch, *means[:2])) for moment in found[1:]]
+    return _shaped(found[0], tuple(input_each.shape)), moments[0], moments[1]
+
+
+@general(
+    joint=("input weight bias", _group_rule),
+    vmap=_groups_over_batch,
+    jvp=_group_tangent,
+    node_name="NativeGroupNormBackward0",
+    returns="output mean variance",
+    home=None,
+    wide="rules",
+    ordered=True,
+)
+def group_standardized(
+    xp: Any, input: Array, weight: Array | None, bias: Array | None, groups: int, eps: float
+) -> tuple[Array, Array, Array]:
+    """Groups of channels with mean 0 and variance 1, scaled and shifted; means and variances."""
+    images, means, parts = _grouped(input.shape, groups)
+    factor, shift = (None if v is None else widened(v).reshape(parts) for v in (weight, bias))
+    found = xp.standardized(widened(input).reshape(images), factor, shift, (2, 3), eps)
+    centre, spread = [each.reshape(means[:2]) for each in found[1:]]
+    return narrowed(found[0].reshape(input.shape), input.dtype), centre, spread
 
 
 def _root_rule(
@@ -317,16 +415,12 @@ def group_norm(
     """Each group of channels of a sample with mean 0 and variance 1, scaled and shifted."""
     if input.ndim < 2:
         raise RuntimeError(f"group_norm(): expected at least 2 dimensions, got {input.ndim}")
-    batch, channels = input.shape[:2]
+    channels = input.shape[1]
     if num_groups < 1 or channels % num_groups:
         raise RuntimeError(f"group_norm(): {channels} channels don't make {num_groups} groups")
     _check_channels("group_norm", input, weight=weight, bias=bias)
     _check_kinds("group_norm", input, weight=weight, bias=bias)
-    width = channels // num_groups
-    grouped = reshape(input, (batch, num_groups, width, math.prod(input.shape[2:])))
-    shape = (1, num_groups, width, 1)
-    factor, shift = (None if v is None else reshape(v, shape) for v in (weight, bias))
-    return reshape(group_standardized(grouped, factor, shift, (2, 3), eps)[0], tuple(input.shape))
+    return group_standardized(input, weight, bias, num_groups, eps)[0]
 
 
 def _check_running(name: str, input: Any, *running: Any) -> None:

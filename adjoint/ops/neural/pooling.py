@@ -389,8 +389,8 @@ def _max_unpool(count: int) -> Any:
                 f"{list(indices.shape)}"
             )
         lead = (1, *input.shape[:1]) if input.ndim == count + 1 else tuple(input.shape[:2])
-        shape = (*lead, *input.shape[-count:])
-        flat = _flat(reshape(input, shape)), _flat(reshape(indices, shape))
+        shape = (*lead, math.prod(input.shape[-count:]))
+        flat = reshape(input, shape), reshape(indices, shape)
         return reshape(unpooled(*flat, math.prod(sizes)), (*input.shape[:-count], *sizes))
 
     function.__name__ = function.__qualname__ = name

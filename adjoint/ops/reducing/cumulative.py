@@ -66,9 +66,7 @@ def place_along(
     dim = normal_dim(dim, input.ndim)
     if distinct:
         return xp.laid_along(input, index, dim, size)
-    shape = list(input.shape)
-    shape[dim] = size
-    return xp.combined_along("add", xp.zeros(shape, input.dtype), index, input, dim)
+    return xp.added_along(input, index, dim, size)
 
 
 # ---- scans ----
