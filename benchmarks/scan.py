@@ -46,7 +46,6 @@ WHY: dict[str, str] = {
         cholesky_inverse det geqrf linalg_det linalg_eigvals linalg_eigvalsh linalg_ldl_factor
         linalg_ldl_factor_ex linalg_ldl_solve linalg_lu_factor_ex
     """,
-    "the matrix is factored again for the gradient": "linalg_solve_ex linalg_tensorsolve",
     "NumPy sums, counts and finds with one thread": """
         argwhere bitwise_left_shift hash_tensor meshgrid nonzero nonzero_positions prod
     """,

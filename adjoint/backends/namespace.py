@@ -610,6 +610,17 @@ class Namespace(ABC):
         unknown = self.asarray(float("nan"), dtype=matrix.dtype)
         return self.where(replaced, unknown, found), self.asarray(singular, dtype="int32")
 
+    def factored(self, matrix: Array) -> tuple[Array, Array] | None:
+        """What `solved_by` solves equations with; None where they are solved at once.
+
+        Then a matrix is small, or singular, or the library keeps nothing of what it solves.
+        """
+        return None
+
+    def solved_by(self, factors: tuple[Array, Array], side: Array, adjoint: bool) -> Array:
+        """The solution of equations, or of those of the adjoint matrix, by what `factored` made."""
+        raise NotImplementedError("this library keeps no factors")
+
     def polynomial(self, name: str, place: Array, degree: Array, *more: float) -> Array | None:
         """A polynomial by degree, 0 for negative ones; None where the library has no loop for it.
 

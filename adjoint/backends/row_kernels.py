@@ -15,6 +15,7 @@ from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.shared_rows import by_rows
 from adjoint.backends.threads import LEAST, row_parts, shared
+from adjoint.backends.turning import in_order
 
 BLOCK = 1 << 16  # elements of differences at a time
 _NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
@@ -22,6 +23,7 @@ _MOSTLY = 0.05  # of all pairs are so near that to subtract all takes less time
 _SIDE = 64  # rows whose differences from all that follow are taken together
 _FEW = 4  # eigenvalues, for whose gradients as many equations take less than all eigenvalues
 _LARGE = 64  # rows from which that is so
+_CALLED = 32  # rows from which a matrix is worth a call of its own
 _MANY = 1 << 14  # elements of which one of some rank is found by a sample
 _SAMPLE = 1024
 _MARGIN = 64  # places of the sample: four times what chance moves its middle by
@@ -127,6 +129,16 @@ def shared_ones(shape: tuple[int, ...], kind: str) -> Any:
     return np.ones(shape, kind)
 
 
+def _factored(factor: Any, array: Any) -> tuple[Any, Any, bool]:
+    """LAPACK's factors of matrices, turned, its exchanges from 0, and whether no pivot is zero."""
+    turned, regular = by_columns(array), True
+    pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
+    for place in np.ndindex(array.shape[:-2]):
+        _, pivots[place], info = factor(turned[place].T, overwrite_a=1)
+        regular = regular and info == 0
+    return turned, pivots, regular
+
+
 class RowKernels(Namespace):
     """What NumPy's namespace answers about rows."""
 
@@ -165,11 +177,30 @@ class RowKernels(Namespace):
         factor = lapack_function("getrf", array)
         if factor is None:
             return None
-        turned = by_columns(array)
-        pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
-        for place in np.ndindex(array.shape[:-2]):
-            pivots[place] = factor(turned[place].T, overwrite_a=1)[1]
+        turned, pivots, _ = _factored(factor, array)
         return by_columns(turned), np.add(pivots, 1, out=pivots)
+
+    def factored(self, matrix: Any) -> tuple[Any, Any] | None:
+        """Of matrices worth a call of LAPACK each; the factors turned, as it left them."""
+        factor = lapack_function("getrf", matrix) if matrix.shape[-1] >= _CALLED else None
+        if factor is None:
+            return None
+        turned, pivots, regular = _factored(factor, matrix)
+        return (turned, pivots) if regular else None
+
+    def solved_by(self, factors: tuple[Any, Any], side: Any, adjoint: bool) -> Any:
+        turned, pivots = factors
+        solve = lapack_function("getrs", turned)
+        batch = np.broadcast_shapes(turned.shape[:-2], side.shape[:-2])
+        out = np.empty((*batch, *side.shape[:-3:-1]), turned.dtype)
+        out[...] = side.swapaxes(-2, -1)
+        turned = np.broadcast_to(turned, (*batch, *turned.shape[-2:]))
+        pivots = np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
+        form = 0 if not adjoint else 2 if turned.dtype.kind == "c" else 1
+        for place in np.ndindex(batch):
+            if out.size:
+                solve(turned[place].T, pivots[place], out[place].T, trans=form, overwrite_b=1)
+        return in_order(out.swapaxes(-2, -1))
 
     def exchanged(self, pivots: Any, rows: int) -> Any:
         out = np.empty((*pivots.shape[:-1], rows), np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.backends import linear_algebra
+from adjoint.backends import linear_algebra, row_kernels, threads
 from adjoint.backends.linear_algebra import LinearAlgebra
 
 OURS = LinearAlgebra()
@@ -93,3 +93,73 @@ def test_single_precision_is_not_widened(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(linear_algebra, "_plain", None)
     for name in ("inv", "solve", "eigh", "svd reduced"):
         assert CALLS[name](OURS, matrices(4, 4)).dtype == np.float32
+
+
+# ---- what solvers keep ----
+
+
+@pytest.mark.parametrize("kind", "fFdD")
+@pytest.mark.parametrize("left", [True, False])
+def test_equations_are_factored_once_for_their_gradients(
+    kind: str, left: bool, torch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LAPACK's factors are kept: of broadcast matrices, turned ones, for single columns."""
+    pytest.importorskip("scipy")
+    made, shape = [], (33, 5) if left else (5, 33)
+    factored = row_kernels.RowKernels.factored
+    monkeypatch.setattr(
+        row_kernels.RowKernels,
+        "factored",
+        lambda self, matrix: made.append(factored(self, matrix)) or made[-1],
+    )
+    rtol, few = 2e-3 if kind in "fF" else 1e-9, (slice(None), slice(1))[:: 1 if left else -1]
+    for matrix, side in (
+        (matrices(33, 33, kind=kind), matrices(*shape, kind=kind)),
+        (matrices(33, 33, kind=kind).T, matrices(*shape, kind=kind)[few]),
+        (matrices(3, 1, 33, 33, kind=kind), matrices(2, *shape, kind=kind)),
+        (matrices(33, 33, kind=kind), matrices(2, *shape, kind=kind)),
+    ):
+        for name in ("solve", "solve_ex"):
+            found = []
+            for library in (torch, adjoint):
+                A, B = (library.from_numpy(each.copy()).requires_grad_() for each in (matrix, side))
+                X = getattr(library.linalg, name)(A, B, left=left)
+                X = X if name == "solve" else X[0]
+                weight = library.from_numpy(matrices(*X.shape, kind=kind, seed=1))
+                found.append([X, *library.autograd.grad(X, (A, B), weight)])
+            for theirs, ours in zip(*found, strict=True):
+                np.testing.assert_allclose(
+                    ours.detach().numpy(), theirs.detach().resolve_conj().numpy(), rtol, rtol
+                )
+    assert len(made) == 8 and all(each is not None for each in made)
+
+
+def test_singular_matrices_are_not_kept() -> None:
+    singular = np.ones((40, 40), np.float32)
+    A, B = adjoint.from_numpy(singular), adjoint.ones(40, 2)
+    with pytest.raises(adjoint.linalg.LinAlgError, match="singular"):
+        adjoint.linalg.solve(A, B)
+    solution, info = adjoint.linalg.solve_ex(A, B)
+    assert info.item() == 1 and solution.isnan().all()
+
+
+def test_second_derivatives_of_equations_go_through_the_matrix() -> None:
+    """What is kept has no history: a recorded gradient is computed from the matrix again."""
+    rng = np.random.default_rng(0)
+    A = adjoint.tensor(rng.normal(size=(33, 33)) + 9 * np.eye(33), requires_grad=True)
+    B = adjoint.tensor(rng.normal(size=(33, 1)), requires_grad=True)
+    plain = adjoint.autograd.grad(adjoint.linalg.solve(A, B).sum(), (A, B))
+    recorded = adjoint.autograd.grad(adjoint.linalg.solve(A, B).sum(), (A, B), create_graph=True)
+    for one, other in zip(plain, recorded, strict=True):
+        np.testing.assert_allclose(one.numpy(), other.detach().numpy(), rtol=1e-9)
+    assert adjoint.autograd.gradgradcheck(lambda B: adjoint.linalg.solve(A.detach(), B).sin(), B)
+
+
+@pytest.mark.parametrize("name", ["cholesky", "inv", "solve"])
+def test_threads_share_small_matrices_bit_for_bit(name: str) -> None:
+    array, before = matrices(24, 48, 48), threads.helpers.allowed
+    one = CALLS[name](OURS, array)
+    threads.allow(3)
+    shared = CALLS[name](OURS, array)
+    threads.allow(before)
+    np.testing.assert_array_equal(one, shared)

@@ -3,6 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
+from adjoint.backends import backend_of
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import MATRICES
 from adjoint.dtypes import int32
@@ -26,6 +27,7 @@ from adjoint.ops.matrices.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.shared_rules import zero_of
+from adjoint.tensors.core import TensorCore
 
 
 class LinAlgError(RuntimeError):
@@ -326,10 +328,21 @@ def _right_side(A_tangent: Any, B_tangent: Any, result: Value, left: bool) -> An
     return -moved if B_tangent is None else B_tangent - moved
 
 
+def _solve_adjoint(factors: Any, grad: Any, left: bool) -> Any:
+    """X with A^H @ X = grad, or X @ A^H = grad, by what the forward has kept of A."""
+    xp = backend_of(grad).xp
+    side = grad if left else xp.swapaxes(grad, -2, -1)
+    X = xp.solved_by(factors, side, adjoint=True)
+    return X if left else xp.swapaxes(X, -2, -1)
+
+
 def _solve_rule(
-    grad: Value, A: Value, result: Value, left: bool, needs: tuple[bool, bool]
+    grad: Value, A: Value, result: Value, hidden: Any, left: bool, needs: tuple[bool, bool]
 ) -> tuple[Any, Any]:
-    back = solve_matrix(mH(A), grad, left)
+    if hidden is None or isinstance(grad, TensorCore):
+        back = solve_matrix(mH(A), grad, left)
+    else:
+        back = _solve_adjoint(hidden, grad, left)
     return _to_matrix(back, result, left) if needs[0] else None, back
 
 
@@ -342,6 +355,7 @@ def _to_matrix(back: Value, result: Value, left: bool) -> Value:
 
 @general(
     joint=("A B", _solve_rule),
+    hides=True,
     node_name="LinalgSolveExBackward0",
     home=None,
     autocast="float32",
@@ -350,15 +364,19 @@ def _to_matrix(back: Value, result: Value, left: bool) -> Value:
         A, _right_side(A_tangent, B_tangent, result, left), left
     ),
 )
-def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> Array:
+def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Array, Any]:
     """X with A @ X = B, or X @ A = B; both sides are matrices."""
     check_matrices(A)
     _check_equation(A, B, left)
     if not left:
         A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
-    reason = "linalg.solve got a singular matrix; linalg.lstsq finds the nearest solution"
-    X = attempt("solve_matrix", reason, xp.linalg.solve, *xp.in_one_batch(A, B))
-    return X if left else xp.swapaxes(X, -2, -1)
+    factors = xp.factored(A)
+    if factors is None:
+        reason = "linalg.solve got a singular matrix; linalg.lstsq finds the nearest solution"
+        X = attempt("solve_matrix", reason, xp.linalg.solve, *xp.in_one_batch(A, B))
+    else:
+        X = xp.solved_by(factors, B, adjoint=False)
+    return X if left else xp.swapaxes(X, -2, -1), factors
 
 
 def _check_equation(A: Any, B: Any, left: bool) -> None:
@@ -386,9 +404,12 @@ class SolveEx(NamedTuple):
 
 
 def _solve_with_info_rule(
-    grad0: Value, A: Value, result0: Value, left: bool, needs: tuple[bool, bool]
+    grad0: Value, A: Value, result0: Value, hidden: Any, left: bool, needs: tuple[bool, bool]
 ) -> tuple[Any, Any]:
-    back = solve_with_info(mH(A), grad0, left)[0]
+    if hidden is None or isinstance(grad0, TensorCore):
+        back = solve_with_info(mH(A), grad0, left)[0]
+    else:
+        back = _solve_adjoint(hidden, grad0, left)
     return _to_matrix(back, result0, left) if needs[0] else None, back
 
 
@@ -403,6 +424,7 @@ def _solve_with_info_each(A: Any, A_batched: bool, B: Any, B_batched: bool, left
 
 @general(
     joint=("A B", _solve_with_info_rule),
+    hides=True,
     vmap=_solve_with_info_each,
     returns="result info",
     node_name="LinalgSolveExBackward0",
@@ -414,14 +436,18 @@ def _solve_with_info_each(A: Any, A_batched: bool, B: Any, B_batched: bool, left
         None,
     ),
 )
-def solve_with_info(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Array, Array]:
+def solve_with_info(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Any, Any]:
     """X with A @ X = B, or X @ A = B, and 1 for each singular matrix, whose X is NaN."""
     check_matrices(A)
     _check_equation(A, B, left)
     if not left:
         A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
-    X, info = xp.solved(A, B)
-    return X if left else xp.swapaxes(X, -2, -1), info
+    factors = xp.factored(A)
+    if factors is None:
+        X, info = xp.solved(A, B)
+    else:
+        X, info = xp.solved_by(factors, B, adjoint=False), xp.zeros(A.shape[:-2], "int32")
+    return (X if left else xp.swapaxes(X, -2, -1), info), factors
 
 
 @composite(home="linalg")
