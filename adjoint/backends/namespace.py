@@ -618,8 +618,23 @@ class Namespace(ABC):
         return None
 
     def solved_by(self, factors: tuple[Array, Array], side: Array, adjoint: bool) -> Array:
-        """The solution of equations, or of those of the adjoint matrix, by what `factored` made."""
-        raise NotImplementedError("this library keeps no factors")
+        """The solution of equations, or of those of the adjoint matrix, by what `factored` made.
+
+        That is LAPACK's LU factors, turned, and its exchanges of rows from 0.
+        """
+        packed = self.swapaxes(factors[0], -2, -1)
+        _, side = self.in_one_batch(packed, side)
+        order = self.exchanged(factors[1] + 1, packed.shape[-1])
+        places = (self.argsort(order, axis=-1) if adjoint else order)[..., None]
+        places = self.broadcast_to(places, side.shape)
+        if not adjoint:
+            side = self.take_along_axis(side, places, axis=-2)
+            side = self.solved_triangle(packed, side, upper=False, unit=True)
+            return self.solved_triangle(packed, side, upper=True, unit=False)
+        turned = self.conjugate(factors[0])
+        side = self.solved_triangle(turned, side, upper=False, unit=False)
+        side = self.solved_triangle(turned, side, upper=True, unit=True)
+        return self.take_along_axis(side, places, axis=-2)
 
     def polynomial(self, name: str, place: Array, degree: Array, *more: float) -> Array | None:
         """A polynomial by degree, 0 for negative ones; None where the library has no loop for it.

@@ -23,6 +23,9 @@ _MOSTLY = 0.05  # of all pairs are so near that to subtract all takes less time
 _SIDE = 64  # rows whose differences from all that follow are taken together
 _FEW = 4  # eigenvalues, for whose gradients as many equations take less than all eigenvalues
 _LARGE = 64  # rows from which that is so
+_FOLDED = 1 << 15  # elements from which a loop is taken: threads share it
+_SUMMED = 128  # rows of columns that are summed together
+_PARTS = 8  # of numbers that are joined
 _CALLED = 32  # rows from which a matrix is worth a call of its own
 _MANY = 1 << 14  # elements of which one of some rank is found by a sample
 _SAMPLE = 1024
@@ -129,6 +132,24 @@ def shared_ones(shape: tuple[int, ...], kind: str) -> Any:
     return np.ones(shape, kind)
 
 
+def _fold(name: str, array: Any) -> Any:
+    """The loop that joins rows, or columns, of floats in order; None where there is none."""
+    fits = array.dtype.char in "fd" and array.flags.c_contiguous
+    return written(name) if fits else None
+
+
+def _sums_of_columns(loop: Any, matrix: Any) -> Any:
+    """By sums of some rows each, which don't depend on how many threads share them."""
+    whole = len(matrix) // _SUMMED * _SUMMED
+    sums = np.empty((-(-len(matrix) // _SUMMED), matrix.shape[1]), matrix.dtype)
+    if whole:
+        parts = matrix[:whole].reshape(-1, _SUMMED, matrix.shape[1])
+        loop(parts, out=sums[: len(parts)])
+    if whole < len(matrix):
+        loop(matrix[whole:], out=sums[-1])
+    return loop(sums)
+
+
 def _factored(factor: Any, array: Any) -> tuple[Any, Any, bool]:
     """LAPACK's factors of matrices, turned, its exchanges from 0, and whether no pivot is zero."""
     turned, regular = by_columns(array), True
@@ -191,6 +212,9 @@ class RowKernels(Namespace):
     def solved_by(self, factors: tuple[Any, Any], side: Any, adjoint: bool) -> Any:
         turned, pivots = factors
         solve = lapack_function("getrs", turned)
+        known = np.all((pivots >= 0) & (pivots < turned.shape[-1]))  # LAPACK does not ask
+        if solve is None or not known:
+            return super().solved_by(factors, side, adjoint)
         batch = np.broadcast_shapes(turned.shape[:-2], side.shape[:-2])
         out = np.empty((*batch, *side.shape[:-3:-1]), turned.dtype)
         out[...] = side.swapaxes(-2, -1)
@@ -283,7 +307,10 @@ class RowKernels(Namespace):
         return np.add.reduce(array, axis=1, keepdims=True)
 
     def _sums_of_parts(self, rows: Any) -> Any:
-        """row_sums of a large matrix, by parts that threads share."""
+        """row_sums of a large matrix, by a loop or parts that threads share."""
+        loop = _fold("row_sums", rows)
+        if loop is not None:
+            return loop(rows)[:, None]
         sums = np.empty((len(rows), 1), rows.dtype)
 
         def compute(part: slice) -> None:
@@ -303,6 +330,25 @@ class RowKernels(Namespace):
                 return columns.reshape(1, *array.shape[1:])
         return np.add.reduce(array, axis=axes, keepdims=True)
 
+    def prod(self, array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        """NumPy's own, which multiplies the elements of a row one after another."""
+        along_rows = axis is not None and axis == array.ndim - 1 and dtype in (None, array.dtype)
+        loop = _fold("row_products", array) if along_rows and array.size else None
+        if loop is None:
+            return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims)
+        found = loop(array)
+        return found[..., None] if keepdims else found
+
+    def exclusive_or(self, numbers: Any) -> Any:
+        loop = written("row_differences") if numbers.dtype == np.int64 and numbers.size else None
+        if loop is None:
+            return np.bitwise_xor.reduce(numbers, axis=-1)
+        width = numbers.shape[-1] // _PARTS
+        if numbers.ndim > 1 or numbers.size < _FOLDED or not numbers.flags.c_contiguous:
+            return loop(numbers)
+        parts = loop(numbers[: _PARTS * width].reshape(_PARTS, width))  # for threads to share
+        return loop(np.concatenate([parts, numbers[_PARTS * width :]]))
+
     def squares_along(self, array: Any, axes: Any) -> Any:
         if axes == (array.ndim - 1,) and array.dtype.char in "fd" and array.flags.c_contiguous:
             return np.vecdot(array, array)[..., None]
@@ -310,6 +356,9 @@ class RowKernels(Namespace):
 
     def column_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[-2]
+        loop = _fold("column_sums", array) if array.ndim == 2 and array.size >= _FOLDED else None
+        if loop is not None:
+            return _sums_of_columns(loop, array)
         if array.ndim == 2 and 0 < length <= 1024 and kind in "fd":  # see row_sums
             return shared_ones((length,), kind).dot(array)
         if length == 1:

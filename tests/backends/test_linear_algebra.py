@@ -8,6 +8,8 @@ import pytest
 import adjoint
 from adjoint.backends import linear_algebra, row_kernels, threads
 from adjoint.backends.linear_algebra import LinearAlgebra
+from adjoint.backends.namespace import Namespace
+from adjoint.backends.numpy import numpy_backend
 
 OURS = LinearAlgebra()
 
@@ -132,6 +134,24 @@ def test_equations_are_factored_once_for_their_gradients(
                     ours.detach().numpy(), theirs.detach().resolve_conj().numpy(), rtol, rtol
                 )
     assert len(made) == 8 and all(each is not None for each in made)
+
+
+@pytest.mark.parametrize("kind", "fFdD")
+@pytest.mark.parametrize("adjoint_of", [False, True])
+def test_factors_solve_as_the_plain_form_does(kind: str, adjoint_of: bool) -> None:
+    pytest.importorskip("scipy")
+    xp = numpy_backend.xp
+    for batch, sides in (((), ()), ((3, 1), (2,)), ((), (2,)), ((2,), ())):
+        matrix = matrices(*batch, 33, 33, kind=kind) + 9 * np.eye(33, dtype=kind)
+        side, factors = matrices(*sides, 33, 4, kind=kind), xp.factored(matrix)
+        assert factors is not None
+        found = xp.solved_by(factors, side, adjoint_of)
+        plain = Namespace.solved_by(xp, factors, side, adjoint_of)
+        assert found.dtype == plain.dtype and found.flags.c_contiguous
+        limit = 1e-4 if kind in "fF" else 1e-12
+        np.testing.assert_allclose(found, plain, limit, limit)
+        turned = matrix.conj().swapaxes(-2, -1) if adjoint_of else matrix
+        np.testing.assert_allclose(turned @ found, side + 0 * found, limit, 100 * limit)
 
 
 def test_singular_matrices_are_not_kept() -> None:

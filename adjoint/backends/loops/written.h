@@ -32,6 +32,7 @@ typedef struct {
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
 #define RUNS(name) {#name, "(n)->(n)", 1, 1, 2, OF_BOTH(name), {NULL}, TYPES2(TO_ITSELF)}
 #define FINDS(name) {#name, "(n)->(n),(n)", 1, 2, 2, OF_BOTH(name), {NULL}, TYPES2(TO_PLACE)}
+#define FOLDS(name) {#name, "(n)->()", 1, 1, 2, OF_BOTH(name), {NULL}, TYPES2(TO_ITSELF)}
 #define PLACES(name)                                                                               \
     {#name, "(k),(k)->(n)", 2, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
 #define TAKES(name)                                                                                \
@@ -48,6 +49,10 @@ static Written written[] = {
     RUNS(turned),
     FINDS(running_greatest),
     FINDS(running_least),
+    FOLDS(row_sums),
+    FOLDS(row_products),
+    {"row_differences", "(n)->()", 1, 1, 1, {row_differences_i64}, {NULL}, {NPY_INT64, NPY_INT64}},
+    {"column_sums", "(m,n)->(n)", 1, 1, 2, OF_BOTH(column_sums), {NULL}, TYPES2(TO_ITSELF)},
     {"recurrence", "(n),(n)->(n)", 2, 1, 2, OF_BOTH(recurrence), {NULL}, TYPES2(OF_TWO)},
     {"picked", "(n),(k)->(k)", 2, 1, 2, OF_BOTH(picked), {NULL}, TYPES2(AT_PLACES)},
     PLACES(placed_add),

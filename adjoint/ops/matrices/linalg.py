@@ -3,9 +3,8 @@
 import math
 from typing import Any, NamedTuple
 
-from adjoint.backends import backend_of
 from adjoint.call.dispatch import conj
-from adjoint.call.rule import MATRICES
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.arrange import tril, triu
@@ -26,7 +25,7 @@ from adjoint.ops.elementwise.powers import log
 from adjoint.ops.matrices.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
-from adjoint.ops.shared_rules import zero_of
+from adjoint.ops.shared_rules import refused_derivative, zero_of
 from adjoint.tensors.core import TensorCore
 
 
@@ -328,12 +327,20 @@ def _right_side(A_tangent: Any, B_tangent: Any, result: Value, left: bool) -> An
     return -moved if B_tangent is None else B_tangent - moved
 
 
-def _solve_adjoint(factors: Any, grad: Any, left: bool) -> Any:
-    """X with A^H @ X = grad, or X @ A^H = grad, by what the forward has kept of A."""
-    xp = backend_of(grad).xp
-    side = grad if left else xp.swapaxes(grad, -2, -1)
-    X = xp.solved_by(factors, side, adjoint=True)
-    return X if left else xp.swapaxes(X, -2, -1)
+@general(
+    factors=refused_derivative("a solution by factors"),
+    B=refused_derivative("a solution by factors"),
+    home=None,
+    batching=FRONT,
+)
+def solve_adjoint(xp: Any, factors: Array, pivots: Array, B: Array) -> Array:
+    """X with A^H @ X = B, by what a solver has kept of A."""
+    return xp.solved_by((factors, pivots), B, adjoint=True)
+
+
+def _back_by_factors(grad: Any, hidden: Any, left: bool) -> Any:
+    """The gradient of the right side; of X @ A = B the transpose of A was factored."""
+    return solve_adjoint(*hidden, grad) if left else mT(solve_adjoint(*hidden, mT(grad)))
 
 
 def _solve_rule(
@@ -342,7 +349,7 @@ def _solve_rule(
     if hidden is None or isinstance(grad, TensorCore):
         back = solve_matrix(mH(A), grad, left)
     else:
-        back = _solve_adjoint(hidden, grad, left)
+        back = _back_by_factors(grad, hidden, left)
     return _to_matrix(back, result, left) if needs[0] else None, back
 
 
@@ -409,7 +416,7 @@ def _solve_with_info_rule(
     if hidden is None or isinstance(grad0, TensorCore):
         back = solve_with_info(mH(A), grad0, left)[0]
     else:
-        back = _solve_adjoint(hidden, grad0, left)
+        back = _back_by_factors(grad0, hidden, left)
     return _to_matrix(back, result0, left) if needs[0] else None, back
 
 
