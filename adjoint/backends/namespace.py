@@ -418,6 +418,16 @@ class Namespace(ABC):
         values, *more = found if placed or counted else (found,)
         return values, more[0] if placed else None, more[-1] if counted else None
 
+    def sorted_values(self, array: Array, axis: int) -> Array:
+        """The elements in order along an axis, NaN last; sooner, where no places are needed for it."""
+        return self.take_along_axis(array, self.argsort(array, axis=axis, stable=True), axis)
+
+    def with_diagonal(self, matrices: Array, values: Array, offset: int) -> Array:
+        """Matrices, fresh ones, with values on a diagonal of their last two dimensions."""
+        count = self.arange(values.shape[-1])
+        rows, columns = count + max(-offset, 0), count + max(offset, 0)
+        return self.placed(matrices, (Ellipsis, rows, columns), values)
+
     def place_of_rank(self, array: Array, axis: int, rank: Array) -> Array:
         """Where along an axis, which is kept, elements of a rank lie; equals in their order."""
         order = self.argsort(array, axis=axis, stable=True)

@@ -138,6 +138,15 @@ def _fold(name: str, array: Any) -> Any:
     return written(name) if fits else None
 
 
+def joined_by_parts(loop: Any, numbers: Any) -> Any:
+    """What a loop makes of a vector, of many numbers by parts, for threads to share."""
+    if numbers.size < _FOLDED or not numbers.flags.c_contiguous:
+        return loop(numbers)
+    width = numbers.size // _PARTS
+    parts = loop(numbers[: _PARTS * width].reshape(_PARTS, width))
+    return loop(np.concatenate([parts, numbers[_PARTS * width :]]))
+
+
 def _sums_of_columns(loop: Any, matrix: Any) -> Any:
     """By sums of some rows each, which don't depend on how many threads share them."""
     whole = len(matrix) // _SUMMED * _SUMMED
@@ -343,11 +352,7 @@ class RowKernels(Namespace):
         loop = written("row_differences") if numbers.dtype == np.int64 and numbers.size else None
         if loop is None:
             return np.bitwise_xor.reduce(numbers, axis=-1)
-        width = numbers.shape[-1] // _PARTS
-        if numbers.ndim > 1 or numbers.size < _FOLDED or not numbers.flags.c_contiguous:
-            return loop(numbers)
-        parts = loop(numbers[: _PARTS * width].reshape(_PARTS, width))  # for threads to share
-        return loop(np.concatenate([parts, numbers[_PARTS * width :]]))
+        return loop(numbers) if numbers.ndim > 1 else joined_by_parts(loop, numbers)
 
     def squares_along(self, array: Any, axes: Any) -> Any:
         if axes == (array.ndim - 1,) and array.dtype.char in "fd" and array.flags.c_contiguous:

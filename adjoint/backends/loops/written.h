@@ -52,6 +52,7 @@ static Written written[] = {
     FOLDS(row_sums),
     FOLDS(row_products),
     {"row_differences", "(n)->()", 1, 1, 1, {row_differences_i64}, {NULL}, {NPY_INT64, NPY_INT64}},
+    {"row_greatest", "(n)->()", 1, 1, 1, {row_greatest_u64}, {NULL}, {NPY_UINT64, NPY_UINT64}},
     {"column_sums", "(m,n)->(n)", 1, 1, 2, OF_BOTH(column_sums), {NULL}, TYPES2(TO_ITSELF)},
     {"recurrence", "(n),(n)->(n)", 2, 1, 2, OF_BOTH(recurrence), {NULL}, TYPES2(OF_TWO)},
     {"picked", "(n),(k)->(k)", 2, 1, 2, OF_BOTH(picked), {NULL}, TYPES2(AT_PLACES)},
