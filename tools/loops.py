@@ -33,6 +33,7 @@ WRITTEN = (
     "planes",
     "fourier",
     "triangles",
+    "symmetric",
     "degrees",
     "sums_of_powers",
     "pieces",

@@ -419,7 +419,7 @@ class Namespace(ABC):
         return values, more[0] if placed else None, more[-1] if counted else None
 
     def sorted_values(self, array: Array, axis: int) -> Array:
-        """The elements in order along an axis, NaN last; sooner, where no places are needed for it."""
+        """The elements in order along an axis, NaN last; sooner where that needs no places."""
         return self.take_along_axis(array, self.argsort(array, axis=axis, stable=True), axis)
 
     def with_diagonal(self, matrices: Array, values: Array, offset: int) -> Array:

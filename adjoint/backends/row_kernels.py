@@ -246,6 +246,11 @@ class RowKernels(Namespace):
         return out
 
     def ldl(self, array: Any, hermitian: bool) -> tuple[Any, Any, Any] | None:
+        small = array.dtype.char in "fd" and array.shape[-1] <= _LARGE
+        loop = written("symmetric") if small else None
+        if loop is not None:
+            found: tuple[Any, Any, Any] = loop(array)
+            return found
         factor = _symmetric_function("sytrf", "hetrf", array, hermitian)
         if factor is None:
             return None

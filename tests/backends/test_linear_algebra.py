@@ -183,3 +183,26 @@ def test_threads_share_small_matrices_bit_for_bit(name: str) -> None:
     shared = CALLS[name](OURS, array)
     threads.allow(before)
     np.testing.assert_array_equal(one, shared)
+
+
+@pytest.mark.parametrize("kind", "fd")
+def test_symmetric_matrices_have_lapacks_pivots(kind: str, torch: Any) -> None:
+    """By a loop, of any strides; zeros on the diagonal, equal elements, rows of zeros, NaN."""
+    limit = 2e-3 if kind == "f" else 1e-8
+    for size in (1, 2, 3, 8, 17, 33, 64):
+        array = matrices(4, size, size, kind=kind, seed=size)
+        array = array + array.swapaxes(1, 2)
+        array[1][np.diag_indices(size)] = 0
+        array[2] = np.round(array[2])
+        array[3][size // 2], array[3][:, size // 2] = 0, 0
+        theirs = [each.numpy() for each in torch.linalg.ldl_factor_ex(torch.from_numpy(array))]
+        for given in (array, np.asfortranarray(array), np.repeat(array, 2, axis=2)[:, :, ::2]):
+            ours = adjoint.linalg.ldl_factor_ex(adjoint.from_numpy(given))
+            for found, expected in zip(ours[1:], theirs[1:], strict=True):
+                np.testing.assert_array_equal(found.numpy(), expected)
+                assert found.numpy().dtype == np.int32
+            np.testing.assert_allclose(ours[0].numpy(), np.tril(theirs[0]), limit, limit)
+    _, pivots, info = adjoint.linalg.ldl_factor_ex(
+        adjoint.from_numpy(np.full((3, 3), np.nan, kind))
+    )
+    assert (pivots.tolist(), info.item()) == ([1, 2, 3], 1)

@@ -68,6 +68,8 @@ static Written written[] = {
     {"triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {NULL}, TYPES2(OF_TWO)},
     {"unit_triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {&unit, &unit},
      TYPES2(OF_TWO)},
+    {"symmetric", "(n,n)->(n,n),(n),()", 1, 3, 2, OF_BOTH(symmetric), {NULL},
+     {NPY_FLOAT, NPY_FLOAT, NPY_INT32, NPY_INT32, NPY_DOUBLE, NPY_DOUBLE, NPY_INT32, NPY_INT32}},
     {"pooled", "(h,w),(s)->(m,n)", 2, 1, 1, {pooled_f32}, {NULL}, {OF_POOLS(NPY_FLOAT)}},
     {"pooled_back", "(m,n),(s)->(h,w)", 2, 1, 1, {pooled_f32}, {&unit}, {OF_POOLS(NPY_FLOAT)}},
     {"ranked", "(n),()->()", 2, 1, 2, OF_BOTH(ranked), {NULL}, TYPES2(TO_RANK)},
