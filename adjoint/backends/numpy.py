@@ -22,7 +22,7 @@ from adjoint.backends.loops import written
 from adjoint.backends.mask_kernels import MaskKernels
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.pairs import Pairs
-from adjoint.backends.row_kernels import RowKernels, joined_by_parts, shared_ones
+from adjoint.backends.row_kernels import RowKernels, shared_ones
 from adjoint.backends.searching import SearchKernels
 from adjoint.backends.shared_rows import SharedRows
 from adjoint.backends.special_kernels import SpecialKernels
@@ -591,9 +591,6 @@ class NumpyNamespace(
         if 0 in numbers.strides and numbers.size:  # repeated ones need not be asked again
             numbers = numbers[tuple([slice(None if s else 1) for s in numbers.strides])]
         # As unsigned numbers, the negative are very large.
-        loop = written("row_greatest") if numbers.size >= _MANY else None
-        if loop is not None and numbers.flags.c_contiguous:
-            return bool(joined_by_parts(loop, numbers.view(np.uint64).reshape(-1)) < size)
         below = numbers.view(np.uint64) < size
         return bool(0 < numbers.size == np.count_nonzero(below))  # sooner found than a maximum
 

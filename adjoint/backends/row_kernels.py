@@ -138,7 +138,7 @@ def _fold(name: str, array: Any) -> Any:
     return written(name) if fits else None
 
 
-def joined_by_parts(loop: Any, numbers: Any) -> Any:
+def _joined_by_parts(loop: Any, numbers: Any) -> Any:
     """What a loop makes of a vector, of many numbers by parts, for threads to share."""
     if numbers.size < _FOLDED or not numbers.flags.c_contiguous:
         return loop(numbers)
@@ -246,7 +246,7 @@ class RowKernels(Namespace):
         return out
 
     def ldl(self, array: Any, hermitian: bool) -> tuple[Any, Any, Any] | None:
-        small = array.dtype.char in "fd" and array.shape[-1] <= _LARGE
+        small = array.dtype.char == "f" and array.shape[-1] <= _LARGE
         loop = written("symmetric") if small else None
         if loop is not None:
             found: tuple[Any, Any, Any] = loop(array)
@@ -347,7 +347,8 @@ class RowKernels(Namespace):
     def prod(self, array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         """NumPy's own, which multiplies the elements of a row one after another."""
         along_rows = axis is not None and axis == array.ndim - 1 and dtype in (None, array.dtype)
-        loop = _fold("row_products", array) if along_rows and array.size else None
+        plain = not along_rows or array.dtype.char != "f" or not array.size
+        loop = None if plain else _fold("row_products", array)
         if loop is None:
             return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims)
         found = loop(array)
@@ -357,7 +358,7 @@ class RowKernels(Namespace):
         loop = written("row_differences") if numbers.dtype == np.int64 and numbers.size else None
         if loop is None:
             return np.bitwise_xor.reduce(numbers, axis=-1)
-        return loop(numbers) if numbers.ndim > 1 else joined_by_parts(loop, numbers)
+        return loop(numbers) if numbers.ndim > 1 else _joined_by_parts(loop, numbers)
 
     def squares_along(self, array: Any, axes: Any) -> Any:
         if axes == (array.ndim - 1,) and array.dtype.char in "fd" and array.flags.c_contiguous:

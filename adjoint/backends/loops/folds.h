@@ -1,4 +1,4 @@
-/* Rows, and columns, joined to one number each: sums, products, greatest, and what bits differ in.
+/* Rows, and columns, joined to one number each: sums, products, and what bits differ in.
  *
  * Lanes are joined on their own within blocks, then with one another: how, depends on the length
  * of a row alone, and errors grow with the number of blocks.
@@ -87,12 +87,9 @@
     }
 
 #define DIFFERENCE(x, y) ((x) ^ (y))
-#define GREATER(x, y) ((x) > (y) ? (x) : (y))
 FOLDED_ROWS(float, f32, row_sums, SUM)
 FOLDED_ROWS(double, f64, row_sums, SUM)
 FOLDED_ROWS(float, f32, row_products, PRODUCT)
-FOLDED_ROWS(double, f64, row_products, PRODUCT)
 FOLDED_ROWS(npy_int64, i64, row_differences, DIFFERENCE)
-FOLDED_ROWS(npy_uint64, u64, row_greatest, GREATER)
 COLUMN_SUMS(float, f32)
 COLUMN_SUMS(double, f64)

@@ -18,7 +18,7 @@
         *y = kept;                                                                                 \
     }                                                                                              \
     /* The row that is exchanged at column k, and whether the block has two columns. */            \
-    static inline npy_intp pivot_##S(const T *a, npy_intp n, npy_intp k, int *two) {               \
+    SELDOM static npy_intp pivot_##S(const T *a, npy_intp n, npy_intp k, int *two) {               \
         const T growth = (T)GROWTH, own = v_absolute_##S(a[k * n + k]);                            \
         const npy_intp other = k + 1 < n ? largest_##S(a + k * n, 1, k + 1, n) : k;                \
         const T most = other > k ? v_absolute_##S(a[k * n + other]) : 0;                           \
@@ -33,7 +33,7 @@
         *two = !(v_absolute_##S(a[other * n + other]) >= growth * widest);                         \
         return other;                                                                              \
     }                                                                                              \
-    static inline void swap_##S(T *a, npy_intp n, npy_intp k, npy_intp from, npy_intp to) {        \
+    SELDOM static void swap_##S(T *a, npy_intp n, npy_intp k, npy_intp from, npy_intp to) {        \
         if (from == to) return;                                                                    \
         for (npy_intp i = to + 1; i < n; i++) exchange_##S(a + from * n + i, a + to * n + i);      \
         for (npy_intp i = from + 1; i < to; i++) exchange_##S(a + from * n + i, a + i * n + to);   \
@@ -106,4 +106,3 @@
     }
 
 SYMMETRIC(float, f32)
-SYMMETRIC(double, f64)

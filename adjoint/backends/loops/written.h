@@ -32,7 +32,6 @@ typedef struct {
 #define OF_DEGREE(T) T, T, NPY_DOUBLE, T
 #define RUNS(name) {#name, "(n)->(n)", 1, 1, 2, OF_BOTH(name), {NULL}, TYPES2(TO_ITSELF)}
 #define FINDS(name) {#name, "(n)->(n),(n)", 1, 2, 2, OF_BOTH(name), {NULL}, TYPES2(TO_PLACE)}
-#define FOLDS(name) {#name, "(n)->()", 1, 1, 2, OF_BOTH(name), {NULL}, TYPES2(TO_ITSELF)}
 #define PLACES(name)                                                                               \
     {#name, "(k),(k)->(n)", 2, 1, 2, OF_BOTH(name), {NULL}, TYPES2(INTO_PLACES)}
 #define TAKES(name)                                                                                \
@@ -49,10 +48,9 @@ static Written written[] = {
     RUNS(turned),
     FINDS(running_greatest),
     FINDS(running_least),
-    FOLDS(row_sums),
-    FOLDS(row_products),
+    {"row_sums", "(n)->()", 1, 1, 2, OF_BOTH(row_sums), {NULL}, TYPES2(TO_ITSELF)},
+    {"row_products", "(n)->()", 1, 1, 1, {row_products_f32}, {NULL}, {TO_ITSELF(NPY_FLOAT)}},
     {"row_differences", "(n)->()", 1, 1, 1, {row_differences_i64}, {NULL}, {NPY_INT64, NPY_INT64}},
-    {"row_greatest", "(n)->()", 1, 1, 1, {row_greatest_u64}, {NULL}, {NPY_UINT64, NPY_UINT64}},
     {"column_sums", "(m,n)->(n)", 1, 1, 2, OF_BOTH(column_sums), {NULL}, TYPES2(TO_ITSELF)},
     {"recurrence", "(n),(n)->(n)", 2, 1, 2, OF_BOTH(recurrence), {NULL}, TYPES2(OF_TWO)},
     {"picked", "(n),(k)->(k)", 2, 1, 2, OF_BOTH(picked), {NULL}, TYPES2(AT_PLACES)},
@@ -68,8 +66,8 @@ static Written written[] = {
     {"triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {NULL}, TYPES2(OF_TWO)},
     {"unit_triangle", "(n,n),(n,m)->(n,m)", 2, 1, 2, OF_BOTH(triangle), {&unit, &unit},
      TYPES2(OF_TWO)},
-    {"symmetric", "(n,n)->(n,n),(n),()", 1, 3, 2, OF_BOTH(symmetric), {NULL},
-     {NPY_FLOAT, NPY_FLOAT, NPY_INT32, NPY_INT32, NPY_DOUBLE, NPY_DOUBLE, NPY_INT32, NPY_INT32}},
+    {"symmetric", "(n,n)->(n,n),(n),()", 1, 3, 1, {symmetric_f32}, {NULL},
+     {NPY_FLOAT, NPY_FLOAT, NPY_INT32, NPY_INT32}},
     {"pooled", "(h,w),(s)->(m,n)", 2, 1, 1, {pooled_f32}, {NULL}, {OF_POOLS(NPY_FLOAT)}},
     {"pooled_back", "(m,n),(s)->(h,w)", 2, 1, 1, {pooled_f32}, {&unit}, {OF_POOLS(NPY_FLOAT)}},
     {"ranked", "(n),()->()", 2, 1, 2, OF_BOTH(ranked), {NULL}, TYPES2(TO_RANK)},
