@@ -132,9 +132,9 @@ def shared_ones(shape: tuple[int, ...], kind: str) -> Any:
     return np.ones(shape, kind)
 
 
-def _fold(name: str, array: Any) -> Any:
+def _fold(name: str, array: Any, kinds: str) -> Any:
     """The loop that joins rows, or columns, of floats in order; None where there is none."""
-    fits = array.dtype.char in "fd" and array.flags.c_contiguous
+    fits = array.dtype.char in kinds and array.flags.c_contiguous
     return written(name) if fits else None
 
 
@@ -322,7 +322,7 @@ class RowKernels(Namespace):
 
     def _sums_of_parts(self, rows: Any) -> Any:
         """row_sums of a large matrix, by a loop or parts that threads share."""
-        loop = _fold("row_sums", rows)
+        loop = _fold("row_sums", rows, "fd")
         if loop is not None:
             return loop(rows)[:, None]
         sums = np.empty((len(rows), 1), rows.dtype)
@@ -347,8 +347,7 @@ class RowKernels(Namespace):
     def prod(self, array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         """NumPy's own, which multiplies the elements of a row one after another."""
         along_rows = axis is not None and axis == array.ndim - 1 and dtype in (None, array.dtype)
-        plain = not along_rows or array.dtype.char != "f" or not array.size
-        loop = None if plain else _fold("row_products", array)
+        loop = _fold("row_products", array, "f") if along_rows and array.size else None
         if loop is None:
             return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims)
         found = loop(array)
@@ -367,7 +366,8 @@ class RowKernels(Namespace):
 
     def column_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[-2]
-        loop = _fold("column_sums", array) if array.ndim == 2 and array.size >= _FOLDED else None
+        many = array.ndim == 2 and array.size >= _FOLDED
+        loop = _fold("column_sums", array, "f") if many else None
         if loop is not None:
             return _sums_of_columns(loop, array)
         if array.ndim == 2 and 0 < length <= 1024 and kind in "fd":  # see row_sums

@@ -59,31 +59,39 @@
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    static inline void name##_row_##S(char **places, const npy_intp from, const npy_intp to,       \
-                                      const npy_intp into, npy_intp n) {                           \
-        T best = ELEMENT(const T, places[0], from, 0);                                             \
+    static inline void name##_one_##S(char **places, const npy_intp *steps, npy_intp i, T *best,   \
+                                      npy_int64 *at) {                                             \
+        const T x = ELEMENT(const T, places[0], steps[0], i);                                      \
+        const int wins = BETTER(x, better, *best);                                                 \
+        *best = wins ? x : *best;                                                                  \
+        *at ^= (*at ^ i) & -(npy_int64)wins;                                                       \
+        ELEMENT(T, places[1], steps[1], i) = *best;                                                \
+        ELEMENT(npy_int64, places[2], steps[2], i) = *at;                                          \
+    }                                                                                              \
+    SELDOM static void name##_strides_##S(char **places, const npy_intp *steps, npy_intp n) {      \
+        T best = *(const T *)places[0];                                                            \
+        npy_int64 at = 0;                                                                          \
+        for (npy_intp i = 0; i < n; i++) name##_one_##S(places, steps, i, &best, &at);             \
+    }                                                                                              \
+    static inline void name##_row_##S(char **places, npy_intp n) {                                 \
+        const npy_intp steps[] = {sizeof(T), sizeof(T), 8};                                        \
+        const T *x = (const T *)places[0];                                                         \
+        T best = *x;                                                                               \
         npy_int64 at = 0;                                                                          \
         for (npy_intp i = 0; i < n;) {                                                             \
             const npy_intp end = n - i < MANY_AT_ONCE ? n : i + MANY_AT_ONCE;                      \
             int some = end < i + MANY_AT_ONCE;                                                     \
             for (int j = 0; end == i + MANY_AT_ONCE && j < MANY_AT_ONCE; j++) {                    \
-                some |= BETTER(ELEMENT(const T, places[0], from, i + j), better, best);            \
+                some |= BETTER(x[i + j], better, best);                                            \
             }                                                                                      \
             if (!some) {                                                                           \
                 for (int j = 0; j < MANY_AT_ONCE; j++) {                                           \
-                    ELEMENT(T, places[1], to, i + j) = best;                                       \
-                    ELEMENT(npy_int64, places[2], into, i + j) = at;                               \
+                    ((T *)places[1])[i + j] = best;                                                \
+                    ((npy_int64 *)places[2])[i + j] = at;                                          \
                 }                                                                                  \
                 i = end;                                                                           \
             }                                                                                      \
-            for (; i < end; i++) {                                                                 \
-                const T x = ELEMENT(const T, places[0], from, i);                                  \
-                const int wins = BETTER(x, better, best);                                          \
-                best = wins ? x : best;                                                            \
-                at ^= (at ^ i) & -(npy_int64)wins;                                                 \
-                ELEMENT(T, places[1], to, i) = best;                                               \
-                ELEMENT(npy_int64, places[2], into, i) = at;                                       \
-            }                                                                                      \
+            for (; i < end; i++) name##_one_##S(places, steps, i, &best, &at);                     \
         }                                                                                          \
     }                                                                                              \
     static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
@@ -96,8 +104,8 @@
             char *places[] = {ROW(0, row), ROW(1, row), ROW(2, row)};                              \
             const int side = !ordered && row + SIDE <= count;                                      \
             if (side) name##_rows_##S(places, steps, n);                                           \
-            else if (ordered) name##_row_##S(places, sizeof(T), sizeof(T), 8, n);                  \
-            else name##_row_##S(places, steps[3], steps[4], steps[5], n);                          \
+            else if (ordered) name##_row_##S(places, n);                                           \
+            else name##_strides_##S(places, steps + 3, n);                                         \
             row += side ? SIDE : 1;                                                                \
         }                                                                                          \
         forget_exceptions();                                                                       \

@@ -51,7 +51,7 @@ static Written written[] = {
     {"row_sums", "(n)->()", 1, 1, 2, OF_BOTH(row_sums), {NULL}, TYPES2(TO_ITSELF)},
     {"row_products", "(n)->()", 1, 1, 1, {row_products_f32}, {NULL}, {TO_ITSELF(NPY_FLOAT)}},
     {"row_differences", "(n)->()", 1, 1, 1, {row_differences_i64}, {NULL}, {NPY_INT64, NPY_INT64}},
-    {"column_sums", "(m,n)->(n)", 1, 1, 2, OF_BOTH(column_sums), {NULL}, TYPES2(TO_ITSELF)},
+    {"column_sums", "(m,n)->(n)", 1, 1, 1, {column_sums_f32}, {NULL}, {TO_ITSELF(NPY_FLOAT)}},
     {"recurrence", "(n),(n)->(n)", 2, 1, 2, OF_BOTH(recurrence), {NULL}, TYPES2(OF_TWO)},
     {"picked", "(n),(k)->(k)", 2, 1, 2, OF_BOTH(picked), {NULL}, TYPES2(AT_PLACES)},
     PLACES(placed_add),
