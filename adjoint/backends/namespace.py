@@ -620,8 +620,8 @@ class Namespace(ABC):
         unknown = self.asarray(float("nan"), dtype=matrix.dtype)
         return self.where(replaced, unknown, found), self.asarray(singular, dtype="int32")
 
-    def factored(self, matrix: Array) -> tuple[Array, Array] | None:
-        """What `solved_by` solves equations with; None where they are solved at once.
+    def factored(self, matrix: Array, columns: int) -> tuple[Array, Array] | None:
+        """What `solved_by` solves equations with so many right sides by; None: they are at once.
 
         Then a matrix is small, or singular, or the library keeps nothing of what it solves.
         """

@@ -210,9 +210,13 @@ class RowKernels(Namespace):
         turned, pivots, _ = _factored(factor, array)
         return by_columns(turned), np.add(pivots, 1, out=pivots)
 
-    def factored(self, matrix: Any) -> tuple[Any, Any] | None:
-        """Of matrices worth a call of LAPACK each; the factors turned, as it left them."""
-        factor = lapack_function("getrf", matrix) if matrix.shape[-1] >= _CALLED else None
+    def factored(self, matrix: Any, columns: int) -> tuple[Any, Any] | None:
+        """Of matrices worth a call of LAPACK each; the factors turned, as it left them.
+
+        For several columns OpenBLAS wakes its threads, however small they are: NumPy's way is not.
+        """
+        worth = columns == 1 and matrix.shape[-1] >= _CALLED
+        factor = lapack_function("getrf", matrix) if worth else None
         if factor is None:
             return None
         turned, pivots, regular = _factored(factor, matrix)
@@ -222,7 +226,7 @@ class RowKernels(Namespace):
         turned, pivots = factors
         solve = lapack_function("getrs", turned)
         known = np.all((pivots >= 0) & (pivots < turned.shape[-1]))  # LAPACK does not ask
-        if solve is None or not known:
+        if solve is None or not known or side.shape[-1] != 1:  # see factored
             return super().solved_by(factors, side, adjoint)
         batch = np.broadcast_shapes(turned.shape[:-2], side.shape[:-2])
         out = np.empty((*batch, *side.shape[:-3:-1]), turned.dtype)
@@ -231,8 +235,7 @@ class RowKernels(Namespace):
         pivots = np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
         form = 0 if not adjoint else 2 if turned.dtype.kind == "c" else 1
         for place in np.ndindex(batch):
-            if out.size:
-                solve(turned[place].T, pivots[place], out[place].T, trans=form, overwrite_b=1)
+            solve(turned[place].T, pivots[place], out[place].T, trans=form, overwrite_b=1)
         return in_order(out.swapaxes(-2, -1))
 
     def exchanged(self, pivots: Any, rows: int) -> Any:

@@ -377,7 +377,7 @@ def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Array,
     _check_equation(A, B, left)
     if not left:
         A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
-    factors = xp.factored(A)
+    factors = xp.factored(A, B.shape[-1])
     if factors is None:
         reason = "linalg.solve got a singular matrix; linalg.lstsq finds the nearest solution"
         X = attempt("solve_matrix", reason, xp.linalg.solve, *xp.in_one_batch(A, B))
@@ -449,7 +449,7 @@ def solve_with_info(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Any
     _check_equation(A, B, left)
     if not left:
         A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
-    factors = xp.factored(A)
+    factors = xp.factored(A, B.shape[-1])
     if factors is None:
         X, info = xp.solved(A, B)
     else:
