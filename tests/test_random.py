@@ -257,3 +257,24 @@ def test_dropout_uses_one_mask_both_ways():
     np.testing.assert_allclose(y.numpy(force=True)[kept], 1 / 0.75, rtol=1e-6)
     assert adjoint.dropout(x, 0.5, False) is x
     assert adjoint.dropout(x, 1.0, True).numpy(force=True).max() == 0
+
+
+@pytest.mark.parametrize("dtype", [adjoint.float32, adjoint.float64])
+def test_binomial_of_what_is_certain_impossible_or_no_number(dtype):
+    nan, inf = float("nan"), float("inf")
+    for rows in (
+        [(3.7, 1.0, 3.0), (3.7, 0.0, 0.0), (0.5, 0.5, 0.0), (-2.0, 1.0, 0.0), (5.0, 1.5, 5.0)],
+        [(nan, 0.5, nan), (2.0, nan, nan), (inf, 0.0, 0.0), (inf, 1.0, inf), (4.0, 1.0, 4.0)],
+    ):
+        count, prob, expected = adjoint.tensor(rows, dtype=dtype).t()
+        found = adjoint.binomial(count, prob)
+        np.testing.assert_array_equal(found.numpy(), expected.numpy())
+        assert not np.signbit(found.numpy()).any()
+    # In whatever order the elements lie in memory, the same are drawn for the same places.
+    count, prob = adjoint.full((7, 5), 40.0, dtype=dtype), adjoint.rand(7, 5, dtype=dtype)
+    adjoint.manual_seed(1)
+    first = adjoint.binomial(count, prob)
+    adjoint.manual_seed(1)
+    turned = adjoint.binomial(count.t().contiguous().t(), prob.t().contiguous().t())
+    assert first.tolist() == turned.tolist()
+    assert len(set(first.flatten().tolist())) > 5

@@ -22,6 +22,7 @@ SUFFIX = {"float32": "f32", "float64": "f64"}
 # The headers of loops that no declaration says, and the table of them.
 WRITTEN = (
     "along",
+    "folds",
     "windows",
     "ranks",
     "across",
@@ -34,6 +35,7 @@ WRITTEN = (
     "planes",
     "fourier",
     "triangles",
+    "symmetric",
     "degrees",
     "sums_of_powers",
     "pieces",

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.error_state import quiet, quietly
+from adjoint.backends.threads import share
 from adjoint.backends.turning import in_order
 
 PANEL = 64  # columns that LAPACK takes together, if it has room for them
+SMALL = 1 << 12  # elements of matrices for which BLAS takes one thread
+_FEW_STEPS = ("cholesky_lo", "cholesky_up", "det", "inv", "slogdet", "solve", "solve1")
 _LAPACK = {"f": "s", "d": "d", "F": "c", "D": "z"}  # its letter of each type
 
 
@@ -39,19 +42,23 @@ def by_columns(array: Any) -> Any:
 
 
 @functools.cache
-def _loop(name: str) -> Any:
-    """A loop beneath NumPy's functions; None where NumPy keeps it elsewhere."""
+def _loops() -> Any:
+    """The loops beneath NumPy's functions; None where NumPy keeps them elsewhere.
+
+    Threads share small matrices, for which OpenBLAS has no use for its own, where few steps do.
+    """
     try:
         loops = importlib.import_module("numpy.linalg._umath_linalg")
     except ImportError:
         return None
-    return getattr(loops, name, None)
+    share([getattr(loops, name) for name in _FEW_STEPS if hasattr(loops, name)], "fdFD", SMALL)
+    return loops
 
 
 def _single(name: str, *arrays: Any) -> Any:
     """What a loop answers in single precision; None where NumPy's function is to be asked."""
     kind = arrays[0].dtype
-    loop = _loop(name) if kind.char in "fF" and arrays[0].size else None
+    loop = getattr(_loops(), name, None) if kind.char in "fF" and arrays[0].size else None
     if loop is None or any(array.dtype != kind or array.ndim < 2 for array in arrays):
         return None
     inputs = kind.char * len(arrays) + "->"
@@ -73,6 +80,7 @@ class LinearAlgebra:
     """What `np.linalg` has."""
 
     def __init__(self) -> None:
+        _loops()  # shared from now on
         own = vars(type(self))
         for name in np.linalg.__all__:
             if name not in own:

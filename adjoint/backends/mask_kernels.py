@@ -52,6 +52,12 @@ class MaskKernels(Namespace):
             array.reshape(-1)[places] = values
         return array
 
+    def with_diagonal(self, matrices: Any, values: Any, offset: int) -> Any:
+        seen = np.diagonal(matrices, offset, -2, -1)
+        seen.flags.writeable = True
+        seen[...] = values
+        return matrices
+
     def updated(self, array: Any, index: Any, values: Any) -> Any:
         return self.placed(np.array(array), index, values)
 

@@ -437,6 +437,16 @@ class Namespace(ABC):
         values, *more = found if placed or counted else (found,)
         return values, more[0] if placed else None, more[-1] if counted else None
 
+    def sorted_values(self, array: Array, axis: int) -> Array:
+        """The elements in order along an axis, NaN last; sooner where that needs no places."""
+        return self.take_along_axis(array, self.argsort(array, axis=axis, stable=True), axis)
+
+    def with_diagonal(self, matrices: Array, values: Array, offset: int) -> Array:
+        """Matrices, fresh ones, with values on a diagonal of their last two dimensions."""
+        count = self.arange(values.shape[-1])
+        rows, columns = count + max(-offset, 0), count + max(offset, 0)
+        return self.placed(matrices, (Ellipsis, rows, columns), values)
+
     def place_of_rank(self, array: Array, axis: int, rank: Array) -> Array:
         """Where along an axis, which is kept, elements of a rank lie; equals in their order."""
         order = self.argsort(array, axis=axis, stable=True)
@@ -642,6 +652,32 @@ class Namespace(ABC):
         found = self.linalg.solve(*self.in_one_batch(regular, side))
         unknown = self.asarray(float("nan"), dtype=matrix.dtype)
         return self.where(replaced, unknown, found), self.asarray(singular, dtype="int32")
+
+    def factored(self, matrix: Array, columns: int) -> tuple[Array, Array] | None:
+        """What `solved_by` solves equations with so many right sides by; None: they are at once.
+
+        Then a matrix is small, or singular, or the library keeps nothing of what it solves.
+        """
+        return None
+
+    def solved_by(self, factors: tuple[Array, Array], side: Array, adjoint: bool) -> Array:
+        """The solution of equations, or of those of the adjoint matrix, by what `factored` made.
+
+        That is LAPACK's LU factors, turned, and its exchanges of rows from 0.
+        """
+        packed = self.swapaxes(factors[0], -2, -1)
+        _, side = self.in_one_batch(packed, side)
+        order = self.exchanged(factors[1] + 1, packed.shape[-1])
+        places = (self.argsort(order, axis=-1) if adjoint else order)[..., None]
+        places = self.broadcast_to(places, side.shape)
+        if not adjoint:
+            side = self.take_along_axis(side, places, axis=-2)
+            side = self.solved_triangle(packed, side, upper=False, unit=True)
+            return self.solved_triangle(packed, side, upper=True, unit=False)
+        turned = self.conjugate(factors[0])
+        side = self.solved_triangle(turned, side, upper=False, unit=False)
+        side = self.solved_triangle(turned, side, upper=True, unit=True)
+        return self.take_along_axis(side, places, axis=-2)
 
     def polynomial(self, name: str, place: Array, degree: Array, *more: float) -> Array | None:
         """A polynomial by degree, 0 for negative ones; None where the library has no loop for it.

@@ -41,6 +41,7 @@ from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
+_SUMMED = 8192  # numbers of a part of a sum
 _PARTS = 4  # of numbers that are counted
 _MANY = 8192  # elements from which bits are chosen faster than numbers
 KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
@@ -185,6 +186,13 @@ def _triangle(array: Any, k: int, function: Any) -> Any:
 
 def _total_of_parts(array: Any) -> Any:
     """The sum of a large vector, by sums of parts that threads share."""
+    loop = written("row_sums")
+    if loop is not None:
+        whole = array.size // _SUMMED * _SUMMED
+        parts = loop(array[:whole].reshape(-1, _SUMMED))
+        if whole < array.size:
+            parts = np.concatenate([parts, loop(array[whole:])[None]])
+        return loop(parts)
     parts = row_parts(array.size, 1)
     sums = np.empty(len(parts), array.dtype)
 
@@ -345,7 +353,8 @@ class NumpyNamespace(
         if kind.char in "fd":
             if array.ndim == 1 and array.size <= 1024:  # see row_sums
                 return array.dot(shared_ones(array.shape, kind.char))
-            if array.size >= LEAST and array.flags.c_contiguous:
+            many = _MANY if written("row_sums") is not None else LEAST
+            if array.size >= many and array.flags.c_contiguous:
                 return _total_of_parts(array.reshape(-1))
             return np.add.reduce(array, axis=None)
         if kind.kind in "fV":
@@ -555,9 +564,6 @@ class NumpyNamespace(
         found = np.add.reduce(table, axis=0)
         np.add.at(found, numbers[parts * width :], 1)
         return found
-
-    def exclusive_or(self, numbers: Any) -> Any:
-        return np.bitwise_xor.reduce(numbers, axis=-1)
 
     def pad(self, array: Any, pad_width: Any, constant_values: Any = 0) -> Any:
         """array with a number around it; NumPy's own finds out about each side by itself."""

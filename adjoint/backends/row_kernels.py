@@ -15,6 +15,7 @@ from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.shared_rows import by_rows
 from adjoint.backends.threads import LEAST, row_parts, shared
+from adjoint.backends.turning import in_order
 
 BLOCK = 1 << 16  # elements of differences at a time
 _NEAR = 0.01  # of two squared lengths, below which that of the difference is not their difference
@@ -22,6 +23,10 @@ _MOSTLY = 0.05  # of all pairs are so near that to subtract all takes less time
 _SIDE = 64  # rows whose differences from all that follow are taken together
 _FEW = 4  # eigenvalues, for whose gradients as many equations take less than all eigenvalues
 _LARGE = 64  # rows from which that is so
+_FOLDED = 1 << 15  # elements from which a loop is taken: threads share it
+_SUMMED = 128  # rows of columns that are summed together
+_PARTS = 8  # of numbers that are joined
+_CALLED = 32  # rows from which a matrix is worth a call of its own
 _MANY = 1 << 14  # elements of which one of some rank is found by a sample
 _SAMPLE = 1024
 _MARGIN = 64  # places of the sample: four times what chance moves its middle by
@@ -127,6 +132,43 @@ def shared_ones(shape: tuple[int, ...], kind: str) -> Any:
     return np.ones(shape, kind)
 
 
+def _fold(name: str, array: Any, kinds: str) -> Any:
+    """The loop that joins rows, or columns, of floats in order; None where there is none."""
+    fits = array.dtype.char in kinds and array.flags.c_contiguous
+    return written(name) if fits else None
+
+
+def _joined_by_parts(loop: Any, numbers: Any) -> Any:
+    """What a loop makes of a vector, of many numbers by parts, for threads to share."""
+    if numbers.size < _FOLDED or not numbers.flags.c_contiguous:
+        return loop(numbers)
+    width = numbers.size // _PARTS
+    parts = loop(numbers[: _PARTS * width].reshape(_PARTS, width))
+    return loop(np.concatenate([parts, numbers[_PARTS * width :]]))
+
+
+def _sums_of_columns(loop: Any, matrix: Any) -> Any:
+    """By sums of some rows each, which don't depend on how many threads share them."""
+    whole = len(matrix) // _SUMMED * _SUMMED
+    sums = np.empty((-(-len(matrix) // _SUMMED), matrix.shape[1]), matrix.dtype)
+    if whole:
+        parts = matrix[:whole].reshape(-1, _SUMMED, matrix.shape[1])
+        loop(parts, out=sums[: len(parts)])
+    if whole < len(matrix):
+        loop(matrix[whole:], out=sums[-1])
+    return loop(sums)
+
+
+def _factored(factor: Any, array: Any) -> tuple[Any, Any, bool]:
+    """LAPACK's factors of matrices, turned, its exchanges from 0, and whether no pivot is zero."""
+    turned, regular = by_columns(array), True
+    pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
+    for place in np.ndindex(array.shape[:-2]):
+        _, pivots[place], info = factor(turned[place].T, overwrite_a=1)
+        regular = regular and info == 0
+    return turned, pivots, regular
+
+
 class RowKernels(Namespace):
     """What NumPy's namespace answers about rows."""
 
@@ -165,11 +207,36 @@ class RowKernels(Namespace):
         factor = lapack_function("getrf", array)
         if factor is None:
             return None
-        turned = by_columns(array)
-        pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
-        for place in np.ndindex(array.shape[:-2]):
-            pivots[place] = factor(turned[place].T, overwrite_a=1)[1]
+        turned, pivots, _ = _factored(factor, array)
         return by_columns(turned), np.add(pivots, 1, out=pivots)
+
+    def factored(self, matrix: Any, columns: int) -> tuple[Any, Any] | None:
+        """Of matrices worth a call of LAPACK each; the factors turned, as it left them.
+
+        For several columns OpenBLAS wakes its threads, however small they are: NumPy's way is not.
+        """
+        worth = columns == 1 and matrix.shape[-1] >= _CALLED
+        factor = lapack_function("getrf", matrix) if worth else None
+        if factor is None:
+            return None
+        turned, pivots, regular = _factored(factor, matrix)
+        return (turned, pivots) if regular else None
+
+    def solved_by(self, factors: tuple[Any, Any], side: Any, adjoint: bool) -> Any:
+        turned, pivots = factors
+        solve = lapack_function("getrs", turned)
+        known = np.all((pivots >= 0) & (pivots < turned.shape[-1]))  # LAPACK does not ask
+        if solve is None or not known or side.shape[-1] != 1:  # see factored
+            return super().solved_by(factors, side, adjoint)
+        batch = np.broadcast_shapes(turned.shape[:-2], side.shape[:-2])
+        out = np.empty((*batch, *side.shape[:-3:-1]), turned.dtype)
+        out[...] = side.swapaxes(-2, -1)
+        turned = np.broadcast_to(turned, (*batch, *turned.shape[-2:]))
+        pivots = np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
+        form = 0 if not adjoint else 2 if turned.dtype.kind == "c" else 1
+        for place in np.ndindex(batch):
+            solve(turned[place].T, pivots[place], out[place].T, trans=form, overwrite_b=1)
+        return in_order(out.swapaxes(-2, -1))
 
     def exchanged(self, pivots: Any, rows: int) -> Any:
         out = np.empty((*pivots.shape[:-1], rows), np.int64)
@@ -182,6 +249,11 @@ class RowKernels(Namespace):
         return out
 
     def ldl(self, array: Any, hermitian: bool) -> tuple[Any, Any, Any] | None:
+        small = array.dtype.char == "f" and array.shape[-1] <= _LARGE
+        loop = written("symmetric") if small else None
+        if loop is not None:
+            found: tuple[Any, Any, Any] = loop(array)
+            return found
         factor = _symmetric_function("sytrf", "hetrf", array, hermitian)
         if factor is None:
             return None
@@ -252,7 +324,10 @@ class RowKernels(Namespace):
         return np.add.reduce(array, axis=1, keepdims=True)
 
     def _sums_of_parts(self, rows: Any) -> Any:
-        """row_sums of a large matrix, by parts that threads share."""
+        """row_sums of a large matrix, by a loop or parts that threads share."""
+        loop = _fold("row_sums", rows, "fd")
+        if loop is not None:
+            return loop(rows)[:, None]
         sums = np.empty((len(rows), 1), rows.dtype)
 
         def compute(part: slice) -> None:
@@ -272,6 +347,21 @@ class RowKernels(Namespace):
                 return columns.reshape(1, *array.shape[1:])
         return np.add.reduce(array, axis=axes, keepdims=True)
 
+    def prod(self, array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        """NumPy's own, which multiplies the elements of a row one after another."""
+        along_rows = axis is not None and axis == array.ndim - 1 and dtype in (None, array.dtype)
+        loop = _fold("row_products", array, "f") if along_rows and array.size else None
+        if loop is None:
+            return np.prod(array, axis=axis, dtype=dtype, keepdims=keepdims)
+        found = loop(array)
+        return found[..., None] if keepdims else found
+
+    def exclusive_or(self, numbers: Any) -> Any:
+        loop = written("row_differences") if numbers.dtype == np.int64 and numbers.size else None
+        if loop is None:
+            return np.bitwise_xor.reduce(numbers, axis=-1)
+        return loop(numbers) if numbers.ndim > 1 else _joined_by_parts(loop, numbers)
+
     def squares_along(self, array: Any, axes: Any) -> Any:
         if axes == (array.ndim - 1,) and array.dtype.char in "fd" and array.flags.c_contiguous:
             return np.vecdot(array, array)[..., None]
@@ -279,6 +369,10 @@ class RowKernels(Namespace):
 
     def column_sums(self, array: Any) -> Any:
         kind, length = array.dtype.char, array.shape[-2]
+        many = array.ndim == 2 and array.size >= _FOLDED
+        loop = _fold("column_sums", array, "f") if many else None
+        if loop is not None:
+            return _sums_of_columns(loop, array)
         if array.ndim == 2 and 0 < length <= 1024 and kind in "fd":  # see row_sums
             return shared_ones((length,), kind).dot(array)
         if length == 1:

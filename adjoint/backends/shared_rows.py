@@ -70,3 +70,6 @@ class SharedRows(Namespace):
         """See argsort."""
         function = functools.partial(np.argpartition, kth=kth, axis=axis)
         return by_rows(function, array, axis, array.shape, np.intp)
+
+    def sorted_values(self, array: Any, axis: int) -> Any:
+        return by_rows(functools.partial(np.sort, axis=axis), array, axis, array.shape, array.dtype)

@@ -76,6 +76,66 @@ def test_extremes(shape: Any, kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("direction", [-1, 0, 1])
+def test_extremes_of_long_rows(kind: Any, direction: int) -> None:
+    """Ones that no element is better for a while, or each is, with NaN among them."""
+    rng = np.random.default_rng(0)
+    for width in (15, 16, 17, 100, 257):
+        array = (rng.normal(size=(5, width)) + direction * np.arange(width)).astype(kind)
+        array[1, 5], array[2, width // 2], array[3, -1] = np.nan, np.inf, -np.inf
+        for greatest in (True, False):
+            found = PLAIN.running_extreme(array, 1, greatest)
+            expected = Namespace.running_extreme(PLAIN, array, 1, greatest)
+            for own, plain in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(own, plain)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [1, 2, 31, 32, 33, 64, 100, 1023, 1024, 1055, 1056, 3000])
+def test_folds(width: int, kind: Any) -> None:
+    """Rows, and columns, joined to one number: all elements once, in any order of memory."""
+    with np.errstate(all="ignore"):
+        for special in (False, True):
+            for array in arrays((3, width), kind, special):
+                wide = array.astype(np.longdouble)
+                sizes = np.abs(wide[np.isfinite(wide)])
+                limit = 4 * np.finfo(kind).eps * (1 + float(sizes.sum()))
+                for name, expected in (("row_sums", wide.sum(1)), ("column_sums", wide.sum(0))):
+                    if name == "column_sums" and kind is np.float64:
+                        continue  # which are left to NumPy
+                    found = loop(name)(array)
+                    assert found.dtype == kind
+                    np.testing.assert_allclose(found, expected.astype(kind), rtol=0, atol=limit)
+                near = np.where(np.isfinite(array), 1 + array / 100, array).astype(np.float32)
+                expected = near.astype(np.longdouble).prod(1).astype(np.float32)
+                close(loop("row_products")(near), expected, np.float32)
+        whole = np.random.default_rng(width).integers(-(1 << 62), 1 << 62, size=(3, 2 * width))
+        for numbers in (whole, whole[:, ::2], whole[:, ::-1]):
+            expected = np.bitwise_xor.reduce(numbers, axis=1)
+            np.testing.assert_array_equal(loop("row_differences")(numbers), expected)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(40_001,), (1, 40_000), (300, 129), (129, 300), (1025, 257)])
+def test_sums_by_parts(shape: Any, kind: Any) -> None:
+    """What is summed by a loop in parts: nothing is left out, or taken twice."""
+    array = np.random.default_rng(0).normal(size=shape).astype(kind)
+    limit = 1e-3 if kind is np.float32 else 1e-10
+    exact = array.astype(np.longdouble)
+    np.testing.assert_allclose(PLAIN.total(array), float(exact.sum()), atol=limit)
+    if array.ndim > 1:
+        for axis in (0, 1):
+            found = PLAIN.sums_along(array, (axis,))
+            expected = exact.sum(axis, keepdims=True).astype(kind)
+            np.testing.assert_allclose(found, expected, atol=limit)
+    bits = array.reshape(-1).astype(np.float64).view(np.int64)
+    assert PLAIN.exclusive_or(bits) == np.bitwise_xor.reduce(bits)
+    one = 1 + array / 1000
+    found = PLAIN.prod(one, axis=one.ndim - 1, keepdims=True)
+    close(found, np.prod(one.astype(np.float64), axis=-1, keepdims=True).astype(kind), kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_recurrence(shape: Any, kind: Any) -> None:
     for array in arrays(shape, kind, special=False):

@@ -172,3 +172,16 @@ def _(rng: Generator) -> Iterator[Sample]:
             right = complex_normal(rng, 3, 2)
             sample = (_LD.astype(complex), pivots, right, hermitian)
             yield Sample(sample, torch=solved, differentiate=False)
+
+
+@samples("solve_adjoint")
+def _(rng: Generator) -> Iterator[Sample]:
+    def solved(factors: Any, pivots: Any, B: Any) -> Any:
+        return _torch().linalg.lu_solve(factors.mT.contiguous(), pivots + 1, B, adjoint=True)
+
+    pivots = np.array([2, 1, 2], "int32")
+    for kind in ("complex128", "float64"):
+        factors = complex_normal(rng, 3, 3) + 2 * np.eye(3)
+        sides = (factors, complex_normal(rng, 3, 2))
+        factors, B = (side if kind == "complex128" else side.real.copy() for side in sides)
+        yield Sample((factors, pivots, B), torch=solved, differentiate=False)

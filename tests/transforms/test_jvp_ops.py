@@ -33,6 +33,7 @@ REFUSED = {
     "ldl_factors",
     "ldl_solved",
     "path_slopes",
+    "solve_adjoint",
     "successes",
     "unique_all",
     "unique_runs",

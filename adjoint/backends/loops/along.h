@@ -3,6 +3,7 @@
  * The sums of a row wait for one another, those of different rows don't: so many go side by side.
  */
 #define SIDE 8
+#define MANY_AT_ONCE 16
 
 #define ROW(k, row) (args[k] + (row) * steps[k])
 #define ELEMENT(T, place, step, i) (*(T *)((place) + (i) * (step)))
@@ -36,20 +37,21 @@
         forget_exceptions();                                                                       \
     }
 
-/* The best element so far and its place: the last of equals, and any NaN. */
+/* The best element so far and its place: the last of equals, and any NaN. In a row few elements are
+ * better than all before, so that many are looked at together. */
+#define BETTER(x, better, best) (((x) better(best)) | ((x) != (x)))
 #define EXTREMES(T, S, name, better)                                                               \
-    static inline void name##_rows_##S(char **places, const npy_intp *steps, npy_intp n,           \
-                                       const int rows) {                                           \
+    static inline void name##_rows_##S(char **places, const npy_intp *steps, npy_intp n) {         \
         T best[SIDE];                                                                              \
         npy_int64 at[SIDE];                                                                        \
-        for (int r = 0; r < rows; r++) {                                                           \
+        for (int r = 0; r < SIDE; r++) {                                                           \
             best[r] = ELEMENT(const T, places[0], steps[0], r);                                    \
             at[r] = 0;                                                                             \
         }                                                                                          \
         for (npy_intp i = 0; i < n; i++) {                                                         \
-            for (int r = 0; r < rows; r++) {                                                       \
+            for (int r = 0; r < SIDE; r++) {                                                       \
                 const T x = ELEMENT(const T, places[0] + i * steps[3], steps[0], r);               \
-                const int wins = (x better best[r]) | (x != x);                                    \
+                const int wins = BETTER(x, better, best[r]);                                       \
                 best[r] = wins ? x : best[r];                                                      \
                 at[r] ^= (at[r] ^ i) & -(npy_int64)wins;                                           \
                 ELEMENT(T, places[1] + i * steps[4], steps[1], r) = best[r];                       \
@@ -57,17 +59,54 @@
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
+    static inline void name##_one_##S(char **places, const npy_intp *steps, npy_intp i, T *best,   \
+                                      npy_int64 *at) {                                             \
+        const T x = ELEMENT(const T, places[0], steps[0], i);                                      \
+        const int wins = BETTER(x, better, *best);                                                 \
+        *best = wins ? x : *best;                                                                  \
+        *at ^= (*at ^ i) & -(npy_int64)wins;                                                       \
+        ELEMENT(T, places[1], steps[1], i) = *best;                                                \
+        ELEMENT(npy_int64, places[2], steps[2], i) = *at;                                          \
+    }                                                                                              \
+    SELDOM static void name##_strides_##S(char **places, const npy_intp *steps, npy_intp n) {      \
+        T best = *(const T *)places[0];                                                            \
+        npy_int64 at = 0;                                                                          \
+        for (npy_intp i = 0; i < n; i++) name##_one_##S(places, steps, i, &best, &at);             \
+    }                                                                                              \
+    static inline void name##_row_##S(char **places, npy_intp n) {                                 \
+        const npy_intp steps[] = {sizeof(T), sizeof(T), 8};                                        \
+        const T *x = (const T *)places[0];                                                         \
+        T best = *x;                                                                               \
+        npy_int64 at = 0;                                                                          \
+        for (npy_intp i = 0; i < n;) {                                                             \
+            const npy_intp end = n - i < MANY_AT_ONCE ? n : i + MANY_AT_ONCE;                      \
+            int some = end < i + MANY_AT_ONCE;                                                     \
+            for (int j = 0; end == i + MANY_AT_ONCE && j < MANY_AT_ONCE; j++) {                    \
+                some |= BETTER(x[i + j], better, best);                                            \
+            }                                                                                      \
+            if (!some) {                                                                           \
+                for (int j = 0; j < MANY_AT_ONCE; j++) {                                           \
+                    ((T *)places[1])[i + j] = best;                                                \
+                    ((npy_int64 *)places[2])[i + j] = at;                                          \
+                }                                                                                  \
+                i = end;                                                                           \
+            }                                                                                      \
+            for (; i < end; i++) name##_one_##S(places, steps, i, &best, &at);                     \
+        }                                                                                          \
+    }                                                                                              \
     static void name##_##S(char **args, const npy_intp *dimensions, const npy_intp *steps,         \
                            void *data) {                                                           \
         const npy_intp count = dimensions[0], n = dimensions[1];                                   \
+        const int ordered = steps[3] == sizeof(T) && steps[4] == sizeof(T) && steps[5] == 8;       \
         npy_intp row = 0;                                                                          \
         if (n == 0) return;                                                                        \
         while (row < count) {                                                                      \
             char *places[] = {ROW(0, row), ROW(1, row), ROW(2, row)};                              \
-            const int all = row + SIDE <= count;                                                   \
-            if (all) name##_rows_##S(places, steps, n, SIDE);                                      \
-            else name##_rows_##S(places, steps, n, 1);                                             \
-            row += all ? SIDE : 1;                                                                 \
+            const int side = !ordered && row + SIDE <= count;                                      \
+            if (side) name##_rows_##S(places, steps, n);                                           \
+            else if (ordered) name##_row_##S(places, n);                                           \
+            else name##_strides_##S(places, steps + 3, n);                                         \
+            row += side ? SIDE : 1;                                                                \
         }                                                                                          \
         forget_exceptions();                                                                       \
     }

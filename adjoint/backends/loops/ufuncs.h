@@ -43,6 +43,13 @@
 #define APART
 #endif
 
+/* What is called seldom is to be small. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SELDOM __attribute__((noinline, optimize("Os")))
+#else
+#define SELDOM APART
+#endif
+
 #define BLOCK 512
 #define BLOCKS 12 /* arrays, the results among them */
 #define MOST 32   /* operands and results */

@@ -296,11 +296,12 @@ def rot90(xp: Any, input: Array, k: int = 1, dims: Any = (0, 1)) -> Array:
             f"a rotation needs 2 dimensions: got dims {list(dims)} of a {input.ndim}-d tensor"
         )
     first, second = distinct_dims(dims, input.ndim)
-    if k % 4 > 1:  # half way round
-        input = input[along(first, slice(None, None, -1))][along(second, slice(None, None, -1))]
-    if k % 2:
-        input = xp.swapaxes(input[along(second, slice(None, None, -1))], first, second)
-    return xp.copied(input, ordered=True)
+    turns = k % 4
+    if not turns:
+        return xp.copied(input, ordered=True)
+    turned = (second,) if turns == 1 else (first,) if turns == 3 else (first, second)
+    flipped = xp.flipped(input, turned)
+    return flipped if turns == 2 else xp.swapaxes(flipped, first, second)
 
 
 @composite
@@ -488,8 +489,9 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Values:
         shape[place] = product(vector.shape)
     grids = []
     for place, vector in zip(places, vectors, strict=True):
-        across = [shape[place] if d == place else 1 for d in range(len(shape))]
-        grids.append(expand(reshape(vector, across), shape))
+        across = [shape[place], *[1] * (len(shape) - 1 - place)]  # others are new ones in front
+        column = vector if vector.ndim == len(across) else reshape(vector, across)
+        grids.append(expand(column, shape))
     return tuple(grids)
 
 

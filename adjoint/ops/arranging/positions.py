@@ -18,7 +18,7 @@ from adjoint.tensors.tensor import Tensor
 def nonzero_positions(xp: Any, input: Array) -> Array:
     """A row of indices for each element that is not zero."""
     found = xp.nonzero(lifted(input))
-    rows = xp.stack(found, axis=1).astype("int64")
+    rows = xp.asarray(xp.stack(found, axis=1), dtype="int64")
     return rows if input.ndim else rows[:, :0]
 
 

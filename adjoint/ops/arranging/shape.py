@@ -68,9 +68,9 @@ def _check_last(shape: Any, before: Any, after: Any) -> None:
 def view_dtype(xp: Any, input: Array, dtype: Any) -> Array:
     """The bytes of input read as another data type; the last dimension grows or shrinks."""
     kind = dtype.numpy_dtype
-    before, after = input.itemsize, kind.itemsize
-    if before == after:
+    if input.itemsize == kind.itemsize:
         return input.view(kind)
+    before, after = input.itemsize, kind.itemsize
     _check_last(input.shape, input.dtype, dtype)
     if after > before and input.shape[-1] * before % after:
         raise RuntimeError(

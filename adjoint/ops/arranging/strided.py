@@ -48,12 +48,8 @@ def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, di
     """Zeros of `shape` with input on a diagonal: the gradient of diagonal."""
     first, second = _diagonal_dims(dim1, dim2, len(shape))
     lead = tuple(n for d, n in enumerate(shape) if d not in (first, second))
-    count = xp.arange(input.shape[-1])
-    rows, columns = count + max(-offset, 0), count + max(offset, 0)
     zeros = xp.zeros((*lead, shape[first], shape[second]), input.dtype)
-    return xp.moveaxis(
-        xp.placed(zeros, (Ellipsis, rows, columns), input), (-2, -1), (first, second)
-    )
+    return xp.moveaxis(xp.with_diagonal(zeros, input, offset), (-2, -1), (first, second))
 
 
 @linear(

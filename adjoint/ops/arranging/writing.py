@@ -25,7 +25,7 @@ from adjoint.ops.arranging.indexing import (
     spread,
     take,
 )
-from adjoint.ops.arranging.shape import basic_index, expand, reshape
+from adjoint.ops.arranging.shape import basic_index, expand, reshape, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.batch_rules import of_rank, with_batch
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
@@ -541,6 +541,8 @@ def _wide_index(input: Any, dim: int, index: Any, source: Any) -> Any:
             f"index_reduce(): an index of shape {list(index.shape)} does not fit a source of shape "
             f"{list(source.shape)}"
         )
+    if source.ndim - axis == 2:  # the commonest, and by a shorter way
+        return expand(unsqueeze(index, -1), source.shape)
     shape = [-1 if d == axis else 1 for d in range(source.ndim)]
     return expand(reshape(index, shape), source.shape)
 
@@ -825,8 +827,6 @@ def diagonal_scatter(
     expected = xp.diagonal(input, offset, first, second).shape
     if expected != src.shape:
         raise RuntimeError(f"expected src of shape {list(expected)}, got {list(src.shape)}")
-    count = xp.arange(src.shape[-1])
-    rows, columns = count + max(-offset, 0), count + max(offset, 0)
-    moved = xp.moveaxis(input, (first, second), (-2, -1))
-    changed = xp.updated(moved, (Ellipsis, rows, columns), src.astype(input.dtype))
+    moved = xp.array(xp.moveaxis(input, (first, second), (-2, -1)))
+    changed = xp.with_diagonal(moved, src.astype(input.dtype), offset)
     return xp.moveaxis(changed, (-2, -1), (first, second))

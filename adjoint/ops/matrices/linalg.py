@@ -4,7 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj
-from adjoint.call.rule import MATRICES
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.arrange import tril, triu
@@ -25,7 +25,8 @@ from adjoint.ops.elementwise.powers import log
 from adjoint.ops.matrices.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
-from adjoint.ops.shared_rules import zero_of
+from adjoint.ops.shared_rules import refused_derivative, zero_of
+from adjoint.tensors.core import TensorCore
 
 
 class LinAlgError(RuntimeError):
@@ -326,10 +327,29 @@ def _right_side(A_tangent: Any, B_tangent: Any, result: Value, left: bool) -> An
     return -moved if B_tangent is None else B_tangent - moved
 
 
+@general(
+    factors=refused_derivative("a solution by factors"),
+    B=refused_derivative("a solution by factors"),
+    home=None,
+    batching=FRONT,
+)
+def solve_adjoint(xp: Any, factors: Array, pivots: Array, B: Array) -> Array:
+    """X with A^H @ X = B, by what a solver has kept of A."""
+    return xp.solved_by((factors, pivots), B, adjoint=True)
+
+
+def _back_by_factors(grad: Any, hidden: Any, left: bool) -> Any:
+    """The gradient of the right side; of X @ A = B the transpose of A was factored."""
+    return solve_adjoint(*hidden, grad) if left else mT(solve_adjoint(*hidden, mT(grad)))
+
+
 def _solve_rule(
-    grad: Value, A: Value, result: Value, left: bool, needs: tuple[bool, bool]
+    grad: Value, A: Value, result: Value, hidden: Any, left: bool, needs: tuple[bool, bool]
 ) -> tuple[Any, Any]:
-    back = solve_matrix(mH(A), grad, left)
+    if hidden is None or isinstance(grad, TensorCore):
+        back = solve_matrix(mH(A), grad, left)
+    else:
+        back = _back_by_factors(grad, hidden, left)
     return _to_matrix(back, result, left) if needs[0] else None, back
 
 
@@ -342,6 +362,7 @@ def _to_matrix(back: Value, result: Value, left: bool) -> Value:
 
 @general(
     joint=("A B", _solve_rule),
+    hides=True,
     node_name="LinalgSolveExBackward0",
     home=None,
     autocast="float32",
@@ -350,15 +371,19 @@ def _to_matrix(back: Value, result: Value, left: bool) -> Value:
         A, _right_side(A_tangent, B_tangent, result, left), left
     ),
 )
-def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> Array:
+def solve_matrix(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Array, Any]:
     """X with A @ X = B, or X @ A = B; both sides are matrices."""
     check_matrices(A)
     _check_equation(A, B, left)
     if not left:
         A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
-    reason = "linalg.solve got a singular matrix; linalg.lstsq finds the nearest solution"
-    X = attempt("solve_matrix", reason, xp.linalg.solve, *xp.in_one_batch(A, B))
-    return X if left else xp.swapaxes(X, -2, -1)
+    factors = xp.factored(A, B.shape[-1])
+    if factors is None:
+        reason = "linalg.solve got a singular matrix; linalg.lstsq finds the nearest solution"
+        X = attempt("solve_matrix", reason, xp.linalg.solve, *xp.in_one_batch(A, B))
+    else:
+        X = xp.solved_by(factors, B, adjoint=False)
+    return X if left else xp.swapaxes(X, -2, -1), factors
 
 
 def _check_equation(A: Any, B: Any, left: bool) -> None:
@@ -386,9 +411,12 @@ class SolveEx(NamedTuple):
 
 
 def _solve_with_info_rule(
-    grad0: Value, A: Value, result0: Value, left: bool, needs: tuple[bool, bool]
+    grad0: Value, A: Value, result0: Value, hidden: Any, left: bool, needs: tuple[bool, bool]
 ) -> tuple[Any, Any]:
-    back = solve_with_info(mH(A), grad0, left)[0]
+    if hidden is None or isinstance(grad0, TensorCore):
+        back = solve_with_info(mH(A), grad0, left)[0]
+    else:
+        back = _back_by_factors(grad0, hidden, left)
     return _to_matrix(back, result0, left) if needs[0] else None, back
 
 
@@ -403,6 +431,7 @@ def _solve_with_info_each(A: Any, A_batched: bool, B: Any, B_batched: bool, left
 
 @general(
     joint=("A B", _solve_with_info_rule),
+    hides=True,
     vmap=_solve_with_info_each,
     returns="result info",
     node_name="LinalgSolveExBackward0",
@@ -414,14 +443,18 @@ def _solve_with_info_each(A: Any, A_batched: bool, B: Any, B_batched: bool, left
         None,
     ),
 )
-def solve_with_info(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Array, Array]:
+def solve_with_info(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Any, Any]:
     """X with A @ X = B, or X @ A = B, and 1 for each singular matrix, whose X is NaN."""
     check_matrices(A)
     _check_equation(A, B, left)
     if not left:
         A, B = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1)
-    X, info = xp.solved(A, B)
-    return X if left else xp.swapaxes(X, -2, -1), info
+    factors = xp.factored(A, B.shape[-1])
+    if factors is None:
+        X, info = xp.solved(A, B)
+    else:
+        X, info = xp.solved_by(factors, B, adjoint=False), xp.zeros(A.shape[:-2], "int32")
+    return (X if left else xp.swapaxes(X, -2, -1), info), factors
 
 
 @composite(home="linalg")

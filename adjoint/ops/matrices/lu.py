@@ -78,9 +78,11 @@ def _lu_tangent(A_tangent: Any, packed: Any, pivots: Any) -> Any:
 @general(home=None, batching=FRONT)
 def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
-    rows = packed.shape[-2]
-    places = xp.argsort(xp.exchanged(pivots, rows), axis=-1)  # of each row, where its 1 is
-    return xp.take(xp.eye(rows, dtype=packed.dtype), places, axis=0)
+    rows, batch = packed.shape[-2], pivots.shape[:-1]
+    order = xp.exchanged(pivots, rows).reshape(-1, rows)  # of each column, where its 1 is
+    zeros = xp.zeros((order.shape[0], rows, rows), packed.dtype)
+    index = (xp.arange(order.shape[0])[:, None], order, xp.arange(rows))
+    return xp.placed(zeros, index, 1).reshape(*batch, rows, rows)
 
 
 def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:

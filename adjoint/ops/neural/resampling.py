@@ -400,18 +400,23 @@ def pixel_unshuffle(input: Value, downscale_factor: int) -> Value:
     return reshape(turned, (*lead, channels * r * r, rows // r, columns // r))
 
 
-@composite(method=False, also="nn.functional nn.functional.native_channel_shuffle")
-def channel_shuffle(input: Value, groups: int) -> Value:
+@linear(
+    input=lambda grad, input_shape, groups: channel_shuffle(grad, input_shape[1] // groups),
+    method=False,
+    also="nn.functional nn.functional.native_channel_shuffle",
+    ordered=True,
+    batching=FOLD,
+)
+def channel_shuffle(xp: Any, input: Array, groups: int) -> Array:
     """Channels of all groups by turns."""
     if input.ndim < 3:
         raise RuntimeError(f"channel_shuffle(): expected at least 3 dimensions, got {input.ndim}")
     batch, channels = input.shape[:2]
     if groups < 1 or channels % groups:
         raise RuntimeError(f"channel_shuffle(): {channels} channels don't make {groups} groups")
-    rest = tuple(input.shape[2:])
-    parts = reshape(input, (batch, groups, channels // groups, *rest))
-    turned = permute(parts, [0, 2, 1, *range(3, parts.ndim)])
-    return reshape(turned, (batch, channels, *rest))
+    parts = input.reshape(batch, groups, channels // groups, *input.shape[2:])
+    turned = xp.copied(xp.swapaxes(parts, 1, 2), ordered=True)
+    return turned.reshape(input.shape)
 
 
 # ---- columns of windows ----

@@ -54,6 +54,8 @@ def axes_of(dim: Any, ndim: int) -> Any:
 
 # ---- sums and products ----
 
+MANY = 4096  # elements, of whose columns a library may know faster sums than its own
+
 
 def _spread_each(input: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
     """The sums of each element at every place that went into them."""
@@ -100,9 +102,12 @@ def sum(
     axes = None if dim is None else normal_dims(dim, input.ndim)
     if is_half(kind):
         return narrowed(widened(input).sum(axis=axes, keepdims=keepdim), kind)
-    if axes == (input.ndim - 1,) and kind.kind == "f" and input.ndim > 1:
+    ends = axes == (input.ndim - 1,) or (axes == (0,) and input.size >= MANY)
+    if ends and kind.kind == "f" and input.ndim > 1:
         total = xp.sums_along(input, axes)
-        return total if keepdim else total.reshape(input.shape[:-1])
+        if keepdim:
+            return total
+        return total.reshape(input.shape[1:] if axes == (0,) else input.shape[:-1])
     return input.sum(axis=axes, dtype=kind, keepdims=keepdim)
 
 

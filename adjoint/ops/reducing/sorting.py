@@ -282,15 +282,17 @@ def mode(xp: Any, input: Array, dim: int = -1, keepdim: bool = False) -> tuple[A
         return xp.array(input), xp.zeros((), "int64")
     if input.shape[axis] == 0:
         raise IndexError(f"dim {axis} has size 0, so there is nothing to choose from")
-    order = order_along(xp, input, axis)
-    values = xp.take_along_axis(input, order, axis)
+    wide = widened(input)
+    values = xp.sorted_values(wide, axis)
     lengths = [1] * input.ndim
     lengths[axis] = input.shape[axis]
     places = xp.broadcast_to(xp.arange(input.shape[axis]).reshape(lengths), input.shape)
     begins = (values != xp.moved(values, axis, 1)) | (places == 0)
     starts = xp.running(xp.maximum, xp.where(begins, places, 0), axis)
     longest = xp.argmax(places - starts, axis=axis, keepdims=True)
-    return chosen_along(xp, input, xp.take_along_axis(order, longest, axis), axis, keepdim)
+    equal = wide == xp.take_along_axis(values, longest, axis)  # nowhere, where all are NaN
+    index = xp.max(xp.where(equal, places, 0), axis=axis, keepdims=True)
+    return chosen_along(xp, input, index, axis, keepdim)
 
 
 # ---- quantiles ----

@@ -167,13 +167,18 @@ def successes(xp: Any, count: Array, prob: Array, generator: Any = None) -> Arra
 
     def draw(shape: Any, trials: Any, chance: Any) -> Any:
         trials, chance = np.broadcast_arrays(trials, chance)
-        drawn = np.zeros(shape, trials.dtype)
-        np.copyto(drawn, np.trunc(trials), where=(chance >= 1) & (trials >= 1))
-        np.copyto(drawn, np.nan, where=np.isnan(trials) | np.isnan(chance))
-        some = np.flatnonzero((trials >= 1) & (chance > 0) & (chance < 1))  # see poisson
-        counts = trials.reshape(-1)[some].astype("int64")
-        chances = chance.reshape(-1)[some].astype("float64")
-        drawn.reshape(-1)[some] = stream.draw(lambda numbers: numbers.binomial(counts, chances))
+        drawn, possible = np.empty(shape, trials.dtype), (trials >= 1) & (chance > 0)
+        uncertain, whole = possible & (chance < 1), np.trunc(np.maximum(trials, 0))
+        if np.isfinite(np.vdot(trials, trials) + np.vdot(chance, chance)):  # and so is each
+            np.multiply(whole, possible ^ uncertain, out=drawn)
+        else:
+            drawn[...] = np.where(possible ^ uncertain, whole, 0)
+            np.copyto(drawn, np.nan, where=np.isnan(trials) | np.isnan(chance))
+        some = uncertain.reshape(-1).nonzero()[0]  # see poisson
+        counts = trials.reshape(-1).take(some).astype("int64")
+        chances = chance.reshape(-1).take(some).astype("float64")
+        found = stream.draw(lambda numbers: numbers.binomial(counts, chances))
+        drawn.reshape(-1)[some] = found.astype(drawn.dtype)
         return drawn
 
     shape = xp.broadcast_shapes(count.shape, prob.shape)
