@@ -31,7 +31,6 @@ from adjoint.call.layers import (
     unseen_by,
 )
 from adjoint.call.overriding import (
-    OperatorCall,
     answered_elsewhere,
     by_mode,
     first_answer,
@@ -90,7 +89,7 @@ OWN: Final = 4  # the op computes and records its calls by itself: Functions, cu
 class Path(Calls):
     """The short form of a call, found by Tensor's operators through `upper.calls`."""
 
-    def unary(self, op: "Op", a: Any) -> Any:
+    def unary(self, op: "Op", a: Any, operator: bool = False) -> Any:
         """An op called with one argument."""
         if isinstance(a, Tensor):
             settings = current()
@@ -114,9 +113,23 @@ class Path(Calls):
                         return finished(op, settings, Tensor(out, AS_IS), a, None, spec, None)
         elif type(a) is NDARRAY and op.lane == UNARY and not op.looped:
             return op.direct(a)
+        if operator and answered_elsewhere((a,), {}):
+            return as_operator(op.name, a, None)
         return apply(op, [a, *op.defaults[1:]])
 
-    def binary(self, op: "Op", a: Any, b: Any, operator: bool = False) -> Any:
+    def prefixed(self, function: Any, a: Any) -> Any:
+        """An operator before its one argument, of a function that has no short form."""
+        if answered_elsewhere((a,), {}):
+            return as_operator(function.__name__, a, None)
+        return function(a)
+
+    def change(self, function: Any, a: Any, b: Any) -> Any:
+        """An operator that changes its first argument by an in-place op."""
+        if answered_elsewhere((a, b), {}):
+            return as_operator(function.__name__, a, b)
+        return function(a, b) if can_operate(b) else NotImplemented
+
+    def binary(self, op: "Op", a: Any, b: Any, operator: int = 0) -> Any:
         """An op called with two; as an operator it leaves what it can't work with to the other."""
         settings = current()
         if settings.plain and op.lane == BINARY:
@@ -167,6 +180,8 @@ class Path(Calls):
                 return op.direct(a, b)
         if not (can_operate(a) and can_operate(b)):
             return with_other(op, a, b, operator)
+        if operator and answered_elsewhere((a, b), {}):
+            return as_operator(op.name, a, b, operator == 2)
         return apply(op, [a, b, *op.defaults[2:]])
 
     def total(self, one: Any, other: Any) -> Any:
@@ -192,15 +207,56 @@ class Path(Calls):
             upper.operators.setitem_(tensor, index, value)
 
 
+# What PyTorch calls an operator of Tensor's, where that is not its op's name.
+OPERATORS: Final = {
+    "bitwise_and": "__and__",
+    "bitwise_and_": "__iand__",
+    "bitwise_left_shift": "__lshift__",
+    "bitwise_left_shift_": "__ilshift__",
+    "bitwise_not": "__invert__",
+    "bitwise_or": "__or__",
+    "bitwise_or_": "__ior__",
+    "bitwise_right_shift": "__rshift__",
+    "bitwise_right_shift_": "__irshift__",
+    "bitwise_xor": "__xor__",
+    "bitwise_xor_": "__ixor__",
+    "eq": "__eq__",
+    "floor_divide": "__floordiv__",
+    "pow": "__pow__",
+    "pow_": "__ipow__",
+    "true_divide": "div",
+    "true_divide_": "div_",
+}
+REFLECTED: Final = {
+    "bitwise_left_shift": "__rlshift__",
+    "bitwise_right_shift": "__rrshift__",
+    "floor_divide": "__rfloordiv__",
+    "matmul": "__rmatmul__",
+    "pow": "__rpow__",
+    "remainder": "__rmod__",
+    "sub": "__rsub__",
+    "true_divide": "__rtruediv__",
+}
+
+
+def as_operator(name: str, a: Any, b: Any, reflected: bool = False) -> Any:
+    """What others answer to an operator, which they know as a method of Tensor's."""
+    if b is None:
+        return first_answer(getattr(Tensor, OPERATORS.get(name, name)), (a,), {})
+    if reflected:
+        return first_answer(getattr(Tensor, REFLECTED.get(name, name)), (b, a), {})
+    return first_answer(getattr(Tensor, OPERATORS.get(name, name)), (a, b), {})
+
+
 READ: Final[Any] = Tensor.__getitem__  # as those who answer them know them
 WRITE: Final[Any] = Tensor.__setitem__
 
 
-def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
+def with_other(op: "Op", a: Any, b: Any, operator: int) -> Any:
     """A call of two arguments, one of them no tensor and no number: its class may answer."""
     asked = has_others((a, b), {})
     if operator:
-        return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
+        return as_operator(op.name, a, b, operator == 2) if asked else NotImplemented
     return offered(op, (a, b), {}) if asked else apply(op, [a, b, *op.defaults[2:]])
 
 

@@ -39,10 +39,12 @@ from adjoint.call.rule import (
     Rule,
 )
 from adjoint.dtypes import float64
+from adjoint.ops.as_method import AsMethod
 from adjoint.ops.composites import NUMPY_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Described, of_op, shown_results
 from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from adjoint.call.fused import Fused
@@ -134,6 +136,7 @@ class Op(Described):
         # True: out= must have the data type of the result; or the error of what can't be cast.
         self.exact_out: Any = False
         self.known_as: Any = None  # the public function by which classes know its calls, if another
+        self.method: Any = None  # see as_method
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.name}>"
@@ -150,8 +153,16 @@ class Op(Described):
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
-            return self
+            return self.as_method()
+        if isinstance(instance, Tensor) and (instance.special or not current().plain):
+            return MethodType(self.as_method(), instance)
         return MethodType(self, instance)
+
+    def as_method(self) -> Any:
+        """What `Tensor.add` is, of which those who answer calls are told."""
+        if self.method is None:
+            self.method = AsMethod(self)
+        return self.method
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
@@ -299,6 +310,21 @@ class Op(Described):
             star = "*" if i == self.star else ""
             parts.append(f"{star}{name}" if default is MISSING else f"{star}{name}={default!r}")
         return f"{self.name}({', '.join(parts)})"
+
+
+class NamedOp:
+    """An op, or its in-place form, under another of its names, as a method of Tensor's."""
+
+    def __init__(self, op: Any, name: str) -> None:
+        self.op = op
+        self.method = AsMethod(op, name)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return self.method
+        if isinstance(instance, Tensor) and (instance.special or not current().plain):
+            return MethodType(self.method, instance)
+        return MethodType(self.op, instance)
 
 
 def rank_of(value: Any) -> int:

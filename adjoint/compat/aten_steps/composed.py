@@ -38,6 +38,7 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     Complex numbers and those of 16 bits are left to adjoint's ops, which are wider inside.
     """
+    called = getattr(called, "double_of", called)
     function, itself = _COMPOSED.get(called), _THEMSELVES.get(called)
     settings = current()
     if function is None and itself is None:

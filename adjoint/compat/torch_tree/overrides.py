@@ -4,32 +4,35 @@
 """
 
 import functools
-import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
-from types import ModuleType
 from typing import Any
 
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import Changed, Scope, Settings, current, replaced
-from adjoint.call.overriding import OperatorCall, by_mode, refusal, taking_part
-from adjoint.compat.asking_methods import ATTRIBUTES
-from adjoint.compat.torch_tree.ops import Overload, Packet
-from adjoint.ops import PUBLIC
-from adjoint.ops.declaration import METHOD
+from adjoint.call.overriding import by_mode, refusal, taking_part
+from adjoint.compat.asking_methods import ask_modes
+from adjoint.compat.overridable import (
+    get_default_nowrap_functions as get_default_nowrap_functions,
+    get_ignored_functions as get_ignored_functions,
+    get_overridable_functions as get_overridable_functions,
+    get_testing_overrides as get_testing_overrides,
+    is_own as _is_own,
+    is_tensor_method_or_property as is_tensor_method_or_property,
+    resolve_name as resolve_name,
+)
 from adjoint.tensors import subclass
 from adjoint.tensors.tensor import Tensor, wants_calls
 
 # In a `__torch_dispatch__`, calls are recorded again inside.
 enable_reentrant_dispatch = enable_grad
 
-_ROOT = "adjoint.compat.torch"
-# Where functions are public; the first that has one names it.
-_HOMES = ("", "functional", "nn.functional", "nn.init", "linalg", "fft", "special", "_C._nn", "_VF")
-
 
 # ---- for functions written in Python ----
+
+# Whether the next question who answers a call is that of a function which nobody shall answer.
+_passed_over: ContextVar[bool] = ContextVar("adjoint_passed_over", default=False)
 
 
 def _wants(value: Any) -> bool:
@@ -40,6 +43,9 @@ def _wants(value: Any) -> bool:
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether one of the arguments, or a mode, wants to see calls."""
     settings = current()
+    if _passed_over.get():
+        _passed_over.set(False)
+        return False
     if settings.functions:
         return True
     return settings.overrides and any(_wants(value) for value in relevant_args)
@@ -69,6 +75,18 @@ def handle_torch_function(
         if result is not NotImplemented:
             return result
     raise refusal(public_api, types)
+
+
+def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Make a call that is offered to nobody, while those inside a function of a program are."""
+    if _is_own(getattr(func, "__module__", None) or ""):
+        with subclass.unseen():
+            return func(*args, **(kwargs or {}))
+    token = _passed_over.set(True)
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _passed_over.reset(token)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
@@ -115,6 +133,7 @@ class TorchFunctionMode(Scope):
                 f"{type(self).__name__}.__torch_function__: a classmethod is not supported, please "
                 "make it a plain method"
             )
+        ask_modes()
         return replaced(outer, {"functions": (*outer.functions, self)})
 
     @classmethod
@@ -199,141 +218,3 @@ class EnabledAgain:
 
     def __del__(self) -> None:
         self.block.__exit__()
-
-
-# ---- which functions there are ----
-
-
-def resolve_name(f: Any) -> str | None:
-    """Where a function or class of torch's is found, as torch.add; None for others."""
-    if isinstance(f, OperatorCall):
-        return f"torch.Tensor.{f.__name__}"
-    if isinstance(f, (Overload, Packet)):
-        return f"torch.ops.{f}"
-    name = getattr(f, "__name__", None)
-    if name in ("__get__", "__set__"):
-        return _attribute_names().get(f)
-    module = getattr(f, "__module__", None) or ""
-    if not isinstance(name, str) or not _is_own(module):
-        return None
-    for home in _HOMES:
-        mirror = importlib.import_module(f"{_ROOT}.{home}".rstrip("."))
-        for shown in (name, name.removeprefix(f"{home}_")):
-            if vars(mirror).get(shown, getattr(mirror, shown, None)) is f:
-                return ".".join(filter(None, ("torch", home, shown)))
-    if getattr(Tensor, name, None) is f:
-        return f"torch.Tensor.{name}"
-    tree = f"{__name__.rpartition('.')[0]}."
-    if module.startswith(tree):
-        return f"torch.{module.removeprefix(tree)}.{name}"
-    return None
-
-
-@functools.cache
-def _attribute_names() -> dict[Any, str]:
-    """Where the functions that read and set the attributes of a tensor are found."""
-    return {
-        getattr(getattr(Tensor, name), part): f"torch.Tensor.{name}.{part}"
-        for name in ATTRIBUTES
-        for part in ("__get__", "__set__")
-    }
-
-
-def _is_own(module: str) -> bool:
-    return module.startswith(("adjoint.", "torch.")) or module in ("adjoint", "torch")
-
-
-@functools.cache
-def get_overridable_functions() -> dict[Any, list[Any]]:
-    """The functions whose calls `__torch_function__` may answer, by the module or class."""
-    found: dict[Any, list[Any]] = {}
-    ignored = get_ignored_functions()
-    for home, functions in PUBLIC.items():
-        path = "" if home == "adjoint" else home
-        owner: Any = (
-            Tensor if home == METHOD else importlib.import_module(f"{_ROOT}.{path}".rstrip("."))
-        )
-        shown = [getattr(owner, name, function) for name, function in functions.items()]
-        found[owner] = [f for f in dict.fromkeys(shown) if f not in ignored]
-    found[Tensor] += [getattr(Tensor, name).__get__ for name in ATTRIBUTES]
-    own = importlib.import_module(f"{_ROOT}.nn.functional")
-    found[own] += [
-        getattr(own, name)
-        for name in dir(own)
-        if callable(getattr(own, name))
-        and getattr(own, name) not in found[own]
-        and name[0] != "_"
-        and not isinstance(getattr(own, name), (type, ModuleType))
-        and _is_own(getattr(own, name).__module__)
-    ]
-    return found
-
-
-@functools.cache
-def get_testing_overrides() -> dict[Any, Callable[..., int]]:
-    """For each of these functions one that takes the same arguments, and answers -1."""
-    return {
-        function: _dummy(function)
-        for functions in get_overridable_functions().values()
-        for function in functions
-    }
-
-
-def _dummy(function: Any) -> Callable[..., int]:
-    """A function with the signature of another, whose calls must fit it."""
-    try:
-        signature = inspect.signature(function)
-    except ValueError:  # what is built in, and takes anything
-        return lambda *args, **kwargs: -1
-
-    def call(*args: Any, **kwargs: Any) -> int:
-        signature.bind(*args, **kwargs)
-        return -1
-
-    setattr(call, "__signature__", signature)  # noqa: B010  # mypy refuses the other form
-    return call
-
-
-@functools.cache
-def get_ignored_functions() -> set[Any]:
-    """Public functions that take no tensors, so that no class answers their calls; modes do."""
-    torch = importlib.import_module(_ROOT)
-    names = (
-        "arange asarray as_tensor bartlett_window blackman_window can_cast empty empty_permuted "
-        "empty_strided eye finfo from_dlpack from_numpy frombuffer full get_default_dtype "
-        "get_rng_state hamming_window hann_window iinfo initial_seed is_grad_enabled "
-        "is_inference_mode_enabled kaiser_window linspace load logspace manual_seed no_grad ones "
-        "promote_types rand randint randn randperm range save scalar_tensor seed "
-        "set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state "
-        "tensor tril_indices triu_indices vmap zeros"
-    )
-    methods = "__new__ __init__ __torch_function__ _make_subclass as_subclass"
-    return {
-        *[getattr(torch, name) for name in names.split()],
-        *[getattr(Tensor, name) for name in methods.split()],
-    }
-
-
-def get_default_nowrap_functions() -> set[Any]:
-    """Functions whose results Tensor's own `__torch_function__` leaves as they are."""
-    return set(subclass.unconverted())
-
-
-@functools.cache
-def _tensor_methods() -> frozenset[int]:
-    """Methods of Tensor that are no functions of torch's as well, by their identity."""
-    functions = {id(f) for home, names in PUBLIC.items() if home != METHOD for f in names.values()}
-    return frozenset(
-        id(value)
-        for name in dir(Tensor)
-        for value in (getattr(Tensor, name), getattr(getattr(Tensor, name), "__get__", None))
-        if id(value) not in functions
-    )
-
-
-def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether a function is a method of Tensor, and no function of torch's."""
-    if isinstance(func, OperatorCall):
-        return True
-    name = getattr(func, "__name__", "")
-    return id(func) in _tensor_methods() or name in ("getitem", "setitem_", "__get__")
