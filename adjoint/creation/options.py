@@ -74,6 +74,7 @@ class Options:
         self.xp = host if plain else maker(where)  # makes the arrays
         self.requires_grad = given.get("requires_grad", False)
         self.memory_format = given.get("memory_format")
+        self.like: Any = None  # the array of the tensor that is imitated
 
     def kind(self, default: dtype | None = None) -> dtype:
         """The data type asked for, or the default one."""

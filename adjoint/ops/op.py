@@ -131,6 +131,9 @@ class Op(Described):
         self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
         self.numbers = False  # whether it takes numbers alone
         self.ordered = False  # the result lies in order, however the arguments do
+        # Or as channels_last has it, if the "first" argument does, or its "images" but no volumes,
+        # "either" of two arguments, or "all" of a list.
+        self.follows = ""
         self.follows_out = False  # without dtype it computes in that of out=
         self.apart = False  # out= may share no memory with the arguments
         # True: out= must have the data type of the result; or the error of what can't be cast.
@@ -511,7 +514,9 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.hides = settings.pop("hides", False)
     op.exact_out = settings.pop("exact_out", False)
     op.apart = settings.pop("apart", False)
-    op.ordered = settings.pop("ordered", False)
+    ordered = settings.pop("ordered", False)
+    op.ordered = bool(ordered)
+    op.follows = ordered if isinstance(ordered, str) else ""
     op.follows_out = settings.pop("follows_out", False)
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)

@@ -7,7 +7,7 @@ from typing import Any
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import to
+from adjoint.ops.arranging.conversion import following, to
 from adjoint.ops.arranging.shape import cat, narrow, reshape
 from adjoint.ops.neural.convolution import batched, each
 from adjoint.ops.neural.pooling import average_windows, table_of
@@ -133,6 +133,8 @@ def _adaptive_max(count: int) -> Any:
         lead = tuple(input.shape[:-count])
         found = greatest_in(reshape(input, (*lead, math.prod(own))), own, sizes)
         values, places = (reshape(part, (*lead, *sizes)) for part in found)
+        if count == 2:
+            values, places = following(values, input), following(places, input)
         return (values, places) if return_indices else values
 
     function.__name__ = function.__qualname__ = name

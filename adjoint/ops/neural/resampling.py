@@ -9,7 +9,7 @@ from adjoint.backends.convolution import Layout
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import clone, to
+from adjoint.ops.arranging.conversion import clone, following, to
 from adjoint.ops.arranging.shape import permute, reshape
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.rounding import round
@@ -411,7 +411,7 @@ def channel_shuffle(input: Value, groups: int) -> Value:
     rest = tuple(input.shape[2:])
     parts = reshape(input, (batch, groups, channels // groups, *rest))
     turned = permute(parts, [0, 2, 1, *range(3, parts.ndim)])
-    return reshape(turned, (batch, channels, *rest))
+    return following(reshape(turned, (batch, channels, *rest)), input)
 
 
 # ---- columns of windows ----

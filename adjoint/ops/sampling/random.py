@@ -473,7 +473,7 @@ def _mask_over_batch(input: Any, p: float, scale: float, channels: bool) -> Any:
     return reshape(mask, (size, count, *mask.shape[1:]))
 
 
-@general(vmap=_mask_over_batch, draws="dropout", draws_by_form=True, home=None)
+@general(vmap=_mask_over_batch, draws="dropout", draws_by_form=True, home=None, ordered="first")
 def dropout_mask(xp: Any, input: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:
     """0 with probability p, else `scale`, for each element of input, or each of its channels."""
     shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else input.shape
