@@ -30,10 +30,11 @@ from adjoint.call.layers import (
     recorded_at,
     unseen_by,
 )
+from adjoint.call.memory_order import arranged
 from adjoint.call.overriding import (
     answered_elsewhere,
+    as_operator,
     by_mode,
-    first_answer,
     has_others,
     offered,
     override,
@@ -205,47 +206,6 @@ class Path(Calls):
             offered(WRITE, (tensor, index, value), {})
         else:
             upper.operators.setitem_(tensor, index, value)
-
-
-# What PyTorch calls an operator of Tensor's, where that is not its op's name.
-OPERATORS: Final = {
-    "bitwise_and": "__and__",
-    "bitwise_and_": "__iand__",
-    "bitwise_left_shift": "__lshift__",
-    "bitwise_left_shift_": "__ilshift__",
-    "bitwise_not": "__invert__",
-    "bitwise_or": "__or__",
-    "bitwise_or_": "__ior__",
-    "bitwise_right_shift": "__rshift__",
-    "bitwise_right_shift_": "__irshift__",
-    "bitwise_xor": "__xor__",
-    "bitwise_xor_": "__ixor__",
-    "eq": "__eq__",
-    "floor_divide": "__floordiv__",
-    "pow": "__pow__",
-    "pow_": "__ipow__",
-    "true_divide": "div",
-    "true_divide_": "div_",
-}
-REFLECTED: Final = {
-    "bitwise_left_shift": "__rlshift__",
-    "bitwise_right_shift": "__rrshift__",
-    "floor_divide": "__rfloordiv__",
-    "matmul": "__rmatmul__",
-    "pow": "__rpow__",
-    "remainder": "__rmod__",
-    "sub": "__rsub__",
-    "true_divide": "__rtruediv__",
-}
-
-
-def as_operator(name: str, a: Any, b: Any, reflected: bool = False) -> Any:
-    """What others answer to an operator, which they know as a method of Tensor's."""
-    if b is None:
-        return first_answer(getattr(Tensor, OPERATORS.get(name, name)), (a,), {})
-    if reflected:
-        return first_answer(getattr(Tensor, REFLECTED.get(name, name)), (b, a), {})
-    return first_answer(getattr(Tensor, OPERATORS.get(name, name)), (a, b), {})
 
 
 READ: Final[Any] = Tensor.__getitem__  # as those who answer them know them
@@ -562,63 +522,6 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
     if not op.hides:
         out = narrowed(op, arrays, out)
     return arranged(op, arrays, out, backend) if op.ordered else out
-
-
-def arranged(op: "Op", arrays: list[Any], out: Any, backend: Backend) -> Any:
-    """What a forward answered, in the order in memory that its op declares."""
-    if op.follows:
-        first: Any = arrays[0]
-        if op.follows == "all":
-            last = len(first) > 0
-            for each in first:
-                last = last and channels_last(each)
-        elif op.follows == "images":
-            last = channels_last(first) and first.ndim == 4
-        else:
-            last = channels_last(first) or (op.follows == "either" and channels_last(arrays[1]))
-        if last:
-            if isinstance(out, tuple) and not op.hides:
-                return tuple([with_channels_last(each, backend) for each in out])
-            if op.hides:
-                return (with_channels_last(out[0], backend), *out[1:])
-            return with_channels_last(out, backend)
-    return in_order(out, backend)
-
-
-def channels_last(array: Any) -> bool:
-    """Whether the steps in memory of images, or volumes, are smallest from channel to channel."""
-    if type(array) is NDARRAY and array.flags.c_contiguous:
-        return False
-    strides: Any = getattr(array, "strides", None)
-    if strides is None or len(strides) < 4 or len(strides) > 5 or strides[1] == 0:
-        return False
-    sizes: Any = array.shape
-    least = 0
-    for dim in (1, *range(len(strides) - 1, 1, -1), 0):
-        if sizes[dim] == 0 or strides[dim] < least or (dim == 0 and least == strides[1]):
-            return False
-        least = strides[dim] * sizes[dim]
-    return True
-
-
-def with_channels_last(array: Any, backend: Backend) -> Any:
-    """The elements of an array with those of all channels of a pixel together in memory."""
-    if array.ndim < 4:
-        return array
-    return backend.xp.moveaxis(
-        backend.xp.ascontiguousarray(backend.xp.moveaxis(array, 1, -1)), -1, 1
-    )
-
-
-def in_order(out: Any, backend: Backend) -> Any:
-    """What a forward answered, its arrays in the order of their elements."""
-    if type(out) is NDARRAY:
-        return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
-    if isinstance(out, tuple):
-        return tuple([in_order(each, backend) for each in out])
-    if backend is not NUMPY_BACKEND and type(out) is backend.array_type:
-        return out if backend.xp.is_contiguous(out) else backend.copy(out)
-    return out
 
 
 def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:
