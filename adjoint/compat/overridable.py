@@ -23,35 +23,25 @@ _ROOT = "adjoint.compat.torch"
 _HOMES = ("functional", "", "nn.functional", "linalg", "fft", "special", "nn.init", "_C._nn", "_VF")
 _OVERRIDABLE = ("", "functional", "nn.functional", "linalg", "fft", "special")
 
-# Of torch: settings and questions about them, new tensors, types, files, other libraries' kernels.
+# Of torch: settings and questions about them, new tensors, types, files.
 _IGNORED = """
-    arange are_deterministic_algorithms_enabled as_strided as_tensor asarray
-    autocast_decrement_nesting autocast_increment_nesting bartlett_window blackman_window can_cast
-    clear_autocast_cache compile cond cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
-    cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose
-    cudnn_grid_sampler cudnn_is_acceptable default_generator device dtype empty empty_permuted
-    empty_quantized empty_strided enable_grad eye fill finfo fork from_file from_numpy frombuffer
-    full get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_default_device
-    get_default_dtype get_deterministic_debug_mode get_device_module get_float32_matmul_precision
-    get_num_interop_threads get_num_threads get_rng_state hamming_window hann_window
-    has_cuda has_cudnn has_lapack has_mkldnn has_mps has_openmp iinfo import_ir_module
-    import_ir_module_from_buffer inference_mode init_num_threads initial_seed
-    is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled
-    is_autocast_cpu_enabled is_autocast_enabled is_deterministic_algorithms_warn_only_enabled
-    is_grad_enabled is_inference_mode_enabled is_storage is_tensor is_vulkan_available
-    is_warn_always_enabled kaiser_window layout linspace load logspace manual_seed memory_format
-    merge_type_from_type_comment miopen_ctc_loss mkldnn_adaptive_avg_pool2d mkldnn_convolution
-    mkldnn_linear_backward_weights mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer no_grad
-    normal ones parse_ir parse_schema parse_type_comment promote_types qscheme rand rand_like
-    randint randint_like randn randn_like randperm range result_type save scalar_tensor seed
-    set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
-    set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_default_device
-    set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision
-    set_flush_denormal set_grad_enabled set_num_interop_threads set_num_threads set_printoptions
-    set_rng_state set_warn_always sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-    sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor sym_constrain_range
-    sym_constrain_range_for_size sym_fresh_size tensor thread_safe_generator tril_indices
-    triu_indices typename unify_type_list use_deterministic_algorithms vander vmap wait zeros
+    arange are_deterministic_algorithms_enabled as_strided as_tensor asarray bartlett_window
+    blackman_window can_cast clear_autocast_cache compile cond default_generator device dtype
+    empty empty_permuted empty_strided enable_grad eye fill finfo from_numpy frombuffer full
+    get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_default_device
+    get_default_dtype get_deterministic_debug_mode get_device_module
+    get_float32_matmul_precision get_num_interop_threads get_num_threads get_rng_state
+    hamming_window hann_window iinfo inference_mode initial_seed is_anomaly_check_nan_enabled
+    is_anomaly_enabled is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+    is_deterministic_algorithms_warn_only_enabled is_grad_enabled is_inference_mode_enabled
+    is_storage is_tensor is_warn_always_enabled kaiser_window layout linspace load logspace
+    manual_seed memory_format no_grad normal ones promote_types rand rand_like randint
+    randint_like randn randn_like randperm range result_type save scalar_tensor seed
+    set_default_device set_default_tensor_type set_deterministic_debug_mode
+    set_float32_matmul_precision set_flush_denormal set_grad_enabled set_num_interop_threads
+    set_num_threads set_printoptions set_rng_state set_warn_always sparse_compressed_tensor
+    sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor tensor tril_indices triu_indices
+    typename use_deterministic_algorithms vander vmap zeros
 """
 _IGNORED_IN = {
     "": _IGNORED,
@@ -66,12 +56,9 @@ _IGNORED_IN = {
     """,
 }
 _IGNORED_METHODS = """
-    __delitem__ __iter__ __torch_dispatch__ __torch_function__ _addmm_activation _conj
-    _conj_physical _fix_weakref _is_all_true _is_any_true _is_zerotensor _lazy_clone _make_subclass
-    _make_wrapper_subclass _neg_view _reduce_ex_internal _rev_view_func_unsafe _to_sparse
-    _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _typed_storage _use_count _view_func
-    _view_func_unsafe as_subclass eig lstsq new new_empty new_empty_strided new_full new_ones
-    new_tensor new_zeros reinforce solve stride symeig to_padded_tensor to_sparse_bsc to_sparse_bsr
+    __delitem__ __iter__ __torch_dispatch__ __torch_function__ _make_subclass
+    _make_wrapper_subclass _typed_storage _view_func _view_func_unsafe as_subclass new new_empty
+    new_empty_strided new_full new_ones new_tensor new_zeros stride to_sparse_bsc to_sparse_bsr
     to_sparse_coo to_sparse_csc to_sparse_csr unflatten
 """
 # What every object has, and PyTorch's tensors answer as any does.
@@ -199,7 +186,7 @@ def _functions(home: str) -> Iterator[Any]:
 
 def _is_method(name: str) -> bool:
     """Whether Tensor's attribute is a method that PyTorch's has, too, and asks about."""
-    if name in _UNNAMED or name in f"{_OF_OBJECTS} {_OWN}".split():
+    if name in _UNNAMED or name in f"{_OF_OBJECTS} {_OWN}".split() or "mypyc" in name:
         return False
     return callable(getattr(Tensor, name))
 

@@ -12,6 +12,7 @@ from adjoint.call.half_precision import half_type
 from adjoint.call.layers import lies_in
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.aten_steps import (
+    composed_cells,
     composed_images,
     composed_losses,
     composed_networks,
@@ -24,6 +25,7 @@ from adjoint.ops.composites import COMPOSITES
 _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_products.FUNCTIONS,
     **composed_networks.FUNCTIONS,
+    **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,
     **composed_images.FUNCTIONS,
 }
