@@ -1,5 +1,6 @@
 """What programs meet by the way: sizes of NumPy's, constructors on arrays, names of nodes."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -253,3 +254,13 @@ def test_the_node_a_pass_is_at_has_the_name_of_its_function(torch):
         product.exp().sum().backward()
         found.append(names)
     assert found[0] == found[1]
+
+
+def test_programs_may_filter_the_warning_about_graphs_of_gradients(torch):
+    for library in (compat, torch):
+        x = library.ones(2, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", r"Using backward\(\) with create_graph=True")
+            (x * x).sum().backward(create_graph=True)
+        x.grad = None
