@@ -41,7 +41,6 @@ COMPILED = [
     "adjoint/call/promotion.py",
     "adjoint/call/record.py",
     "adjoint/call/layers.py",
-    "adjoint/call/memory_order.py",
     "adjoint/call/overriding.py",
     "adjoint/call/dispatch.py",
     "adjoint/tensors/views.py",

@@ -30,16 +30,16 @@ from adjoint.call.layers import (
     recorded_at,
     unseen_by,
 )
-from adjoint.call.memory_order import arranged
+from adjoint.call.operators import as_operator
 from adjoint.call.overriding import (
     answered_elsewhere,
-    as_operator,
     by_mode,
     has_others,
     offered,
     override,
 )
 from adjoint.call.promotion import (
+    arranged,
     as_array,
     common_backend,
     has_pairs,

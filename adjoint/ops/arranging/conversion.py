@@ -6,7 +6,7 @@ from typing import Any
 from adjoint.backends import backend_for, backend_of
 from adjoint.backends.numpy import host
 from adjoint.call.context import current
-from adjoint.call.memory_order import channels_last as lies_last
+from adjoint.call.promotion import channels_last as lies_last
 from adjoint.call.rule import FRONT
 from adjoint.device import device, device as as_device
 from adjoint.dtypes import (
