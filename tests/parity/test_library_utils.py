@@ -51,18 +51,21 @@ def test_schemas_are_read_alike(torch):
 def test_what_falls_through_is_not_cast(torch):
     found = []
     for library in (compat, torch):
-        a, b = library.ones(2, 3), library.ones(3, 2)
+        a, b, c = library.ones(2, 3), library.ones(3, 2), library.ones(2, 2)
         with library.library._scoped_library("aten", "IMPL") as lib:
-            lib.impl("mm", library.library.fallthrough_kernel, "AutocastCPU")
+            lib.impl("addmm", library.library.fallthrough_kernel, "AutocastCPU")
             with library.autocast(device_type="cpu", dtype=library.bfloat16):
-                found.append(str(library.mm(a, b).dtype).rpartition(".")[2])
+                found += [library.addmm(c, a, b).dtype, library.matmul(a, b).dtype]
         with library.autocast(device_type="cpu", dtype=library.bfloat16):
-            found.append(str(library.mm(a, b).dtype).rpartition(".")[2])
-    assert found == ["float32", "bfloat16"] * 2
+            found.append(library.addmm(c, a, b).dtype)
+    shown = [str(kind).rpartition(".")[2] for kind in found]
+    assert shown == ["float32", "bfloat16", "bfloat16"] * 2
     with pytest.raises(NotImplementedError, match="never called"):
         compat.library.fallthrough_kernel()
-    with pytest.raises(NotImplementedError, match="autocast's keys"):
-        compat.library.Library("aten", "IMPL").impl("mm", compat.library.fallthrough_kernel, "CPU")
+    lib = compat.library.Library("aten", "IMPL")
+    for name, key, said in (("addmm", "CPU", "autocast's keys"), ("mm", "AutocastCPU", "matmul")):
+        with pytest.raises(NotImplementedError, match=said):
+            lib.impl(name, compat.library.fallthrough_kernel, key)
 
 
 def test_a_device_without_a_kernel_of_its_own_has_that_of_all(torch):

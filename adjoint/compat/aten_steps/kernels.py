@@ -129,9 +129,16 @@ def registered(name: str, kernel: Any, key: str) -> Callable[[], None]:
 
 def passed_over(name: str, key: str) -> Callable[[], None]:
     """Have autocast leave the arguments of an operation alone; what takes it back is returned."""
-    op = operation_of(getattr(ops.__getattr__("aten"), name.partition(".")[0]))
-    declared = DECLARED.get(getattr(op, "name", getattr(op, "__name__", "")))
-    if declared is None or not key.startswith("Autocast"):
+    plain = name.partition(".")[0]
+    op = operation_of(getattr(ops.__getattr__("aten"), plain))
+    own = getattr(op, "name", "")
+    declared = DECLARED.get(own)
+    if declared is None or own != plain:
+        raise NotImplementedError(
+            f"impl('aten::{name}', fallthrough_kernel, {key!r}): it is made by {own or 'others'} "
+            "here, which others need as it is; call it under autocast(enabled=False)"
+        )
+    if not key.startswith("Autocast"):
         raise NotImplementedError(
             f"impl('aten::{name}', fallthrough_kernel, {key!r}): aten's operations do without "
             "autocast's keys alone (AutocastCPU, AutocastCUDA); their other kernels are their own"
