@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from adjoint.call.operators import OPERATORS, REFLECTED
 from adjoint.compat.asking_methods import ATTRIBUTES, ask_modes
 from adjoint.compat.pytorch_names import is_known
 from adjoint.compat.torch_tree.ops import Overload, Packet
+from adjoint.ops import find_function
 from adjoint.ops.as_method import AsMethod
 from adjoint.tensors import subclass
 from adjoint.tensors.tensor import Tensor
@@ -144,6 +146,21 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 @functools.cache
 def _overridable_methods() -> frozenset[Any]:
     return frozenset(get_overridable_functions()[Tensor])
+
+
+def behind(function: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The function, and its arguments, of which a method or operator of Tensor's is a name."""
+    if isinstance(function, AsMethod):
+        return function.op, args
+    if hasattr(function, "double_of"):
+        return function.double_of, args
+    name = getattr(function, "__name__", "")
+    if getattr(Tensor, name, None) is function:
+        for names, turned in ((REFLECTED, True), (OPERATORS, False)):
+            found = next((op for op, shown in names.items() if shown == name), None)
+            if found is not None:
+                return find_function(found), args[::-1] if turned else args
+    return function, args
 
 
 # ---- which there are ----
