@@ -40,6 +40,7 @@ LAYERS = [
     [
         "call",
         "ops.annotations",
+        "ops.as_method",
         "ops.composites",
         "ops.declaration",
         "ops.op",
@@ -83,7 +84,7 @@ LAYERS = [
     ],
     ["compat.torch_tree.ops"],
     ["compat.aten_steps", "compat.dispatched_looks"],
-    ["compat.torch_tree"],
+    ["compat.overridable", "compat.torch_tree"],
     ["compat.methods", "compat.old_argument_orders"],
     ["__main__", "cli", "compat", "viz"],
     [""],  # adjoint itself, which only gathers public names

@@ -83,7 +83,7 @@ def test_classes_mix(kept):
     deeper = adjoint.ones(2).as_subclass(Deeper)
     assert type(kept + deeper) is Deeper
     assert type(deeper + kept) is Deeper
-    with pytest.raises(TypeError, match="Kept, Other"):
+    with pytest.raises(TypeError, match="Kept' and 'Other"):
         kept + adjoint.ones(2).as_subclass(Other)
 
 

@@ -24,7 +24,7 @@ from adjoint.ops.composites import creating, overridable, overridable_by_modes
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.method_order import MethodOrder, TensorFirst
-from adjoint.ops.op import TABLE, Op
+from adjoint.ops.op import TABLE, NamedOp, Op
 from adjoint.ops.signatures import Described
 from adjoint.tensors.tensor import Tensor
 
@@ -108,6 +108,7 @@ def members() -> Iterator[Member]:
     """What tensor.py declares and other modules add."""
     for name in sorted(vars(Tensor).keys() - {"__doc__", "__module__", "__annotations__"}):
         member = inspect.getattr_static(Tensor, name)
+        member = member.op if isinstance(member, NamedOp) else member
         if isinstance(member, property):
             member = innermost(member)
             yield name, ["property"], member.fget

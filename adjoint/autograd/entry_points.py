@@ -267,9 +267,9 @@ def backward(
                 value.retain_grad()
     if create_graph:
         warn(
-            "backward(create_graph=True) gives a leaf a .grad whose graph leads back to the leaf: "
-            "only the cyclic collector frees such a circle. Use autograd.grad, or set .grad to "
-            "None when it is no longer needed."
+            "Using backward() with create_graph=True gives a leaf a .grad whose graph leads back "
+            "to the leaf: only the cyclic collector frees such a circle. Use autograd.grad, or set "
+            ".grad to None when it is no longer needed."
         )
     keep = create_graph if retain_graph is None else retain_graph
     run_pass(nodes, numbers, starts, targets, True, keep, create_graph, layered)

@@ -500,7 +500,7 @@ def _is_computed(task: GraphTask, node: Node) -> bool:
 def current_node() -> Node | None:
     """The node that the pass under way is at; None outside of one."""
     task = current_task()
-    return None if task is None else task.current
+    return None if task is None or task.current is None else task.current.shown()
 
 
 def current_task_id() -> int:

@@ -390,7 +390,12 @@ class NumpyNamespace(
 
     def relu(self, array: Any, out: Any = None) -> Any:
         kind = array.dtype.char
-        if array.size < 256 or array.size > SMALL or kind not in ZEROS:
+        if (
+            array.size < 256
+            or array.size > SMALL
+            or kind not in ZEROS
+            or not array.flags.c_contiguous
+        ):
             zero = ZEROS.get(kind, 0)
         else:
             zero = _zeros(array.shape, kind)  # of two arrays NumPy takes the maxima twice as fast

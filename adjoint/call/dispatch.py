@@ -30,16 +30,16 @@ from adjoint.call.layers import (
     recorded_at,
     unseen_by,
 )
+from adjoint.call.operators import as_operator
 from adjoint.call.overriding import (
-    OperatorCall,
     answered_elsewhere,
     by_mode,
-    first_answer,
     has_others,
     offered,
     override,
 )
 from adjoint.call.promotion import (
+    arranged,
     as_array,
     common_backend,
     has_pairs,
@@ -90,7 +90,7 @@ OWN: Final = 4  # the op computes and records its calls by itself: Functions, cu
 class Path(Calls):
     """The short form of a call, found by Tensor's operators through `upper.calls`."""
 
-    def unary(self, op: "Op", a: Any) -> Any:
+    def unary(self, op: "Op", a: Any, operator: bool = False) -> Any:
         """An op called with one argument."""
         if isinstance(a, Tensor):
             settings = current()
@@ -114,9 +114,23 @@ class Path(Calls):
                         return finished(op, settings, Tensor(out, AS_IS), a, None, spec, None)
         elif type(a) is NDARRAY and op.lane == UNARY and not op.looped:
             return op.direct(a)
+        if operator and answered_elsewhere((a,), {}):
+            return as_operator(op.name, a, None)
         return apply(op, [a, *op.defaults[1:]])
 
-    def binary(self, op: "Op", a: Any, b: Any, operator: bool = False) -> Any:
+    def prefixed(self, function: Any, a: Any) -> Any:
+        """An operator before its one argument, of a function that has no short form."""
+        if answered_elsewhere((a,), {}):
+            return as_operator(function.__name__, a, None)
+        return function(a)
+
+    def change(self, function: Any, a: Any, b: Any) -> Any:
+        """An operator that changes its first argument by an in-place op."""
+        if answered_elsewhere((a, b), {}):
+            return as_operator(function.__name__, a, b)
+        return function(a, b) if can_operate(b) else NotImplemented
+
+    def binary(self, op: "Op", a: Any, b: Any, operator: int = 0) -> Any:
         """An op called with two; as an operator it leaves what it can't work with to the other."""
         settings = current()
         if settings.plain and op.lane == BINARY:
@@ -167,6 +181,8 @@ class Path(Calls):
                 return op.direct(a, b)
         if not (can_operate(a) and can_operate(b)):
             return with_other(op, a, b, operator)
+        if operator and answered_elsewhere((a, b), {}):
+            return as_operator(op.name, a, b, operator == 2)
         return apply(op, [a, b, *op.defaults[2:]])
 
     def total(self, one: Any, other: Any) -> Any:
@@ -196,11 +212,11 @@ READ: Final[Any] = Tensor.__getitem__  # as those who answer them know them
 WRITE: Final[Any] = Tensor.__setitem__
 
 
-def with_other(op: "Op", a: Any, b: Any, operator: bool) -> Any:
+def with_other(op: "Op", a: Any, b: Any, operator: int) -> Any:
     """A call of two arguments, one of them no tensor and no number: its class may answer."""
     asked = has_others((a, b), {})
     if operator:
-        return first_answer(OperatorCall(op), (a, b), {}) if asked else NotImplemented
+        return as_operator(op.name, a, b, operator == 2) if asked else NotImplemented
     return offered(op, (a, b), {}) if asked else apply(op, [a, b, *op.defaults[2:]])
 
 
@@ -496,7 +512,7 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
             upper.attach_kernels(op, backend)
         out = op.kernels.answer(arrays)
         if out is not None:
-            return in_order(out, backend) if op.ordered else out
+            return arranged(op, arrays, out, backend) if op.ordered else out
     if op.promotes:
         try:
             arrays = promoted(op, values, arrays, backend)
@@ -508,18 +524,7 @@ def computed(op: "Op", values: list[Any], given: list[Any], backend: Backend) ->
         raise complaint(op, as_given(op, arrays, given), error)
     if not op.hides:
         out = narrowed(op, arrays, out)
-    return in_order(out, backend) if op.ordered else out
-
-
-def in_order(out: Any, backend: Backend) -> Any:
-    """What a forward answered, its arrays in the order of their elements."""
-    if type(out) is NDARRAY:
-        return numpy_backend.copy(out) if out.ndim > 1 and not out.flags.c_contiguous else out
-    if isinstance(out, tuple):
-        return tuple([in_order(each, backend) for each in out])
-    if backend is not NUMPY_BACKEND and type(out) is backend.array_type:
-        return out if backend.xp.is_contiguous(out) else backend.copy(out)
-    return out
+    return arranged(op, arrays, out, backend) if op.ordered else out
 
 
 def as_given(op: "Op", arrays: list[Any], given: list[Any]) -> list[Any]:

@@ -19,23 +19,6 @@ if TYPE_CHECKING:
 ORDINARY: Final = frozenset({int, float, bool, complex, str, type(None), dtype, NDARRAY})
 
 
-class OperatorCall:
-    """An op as an operator of Tensor's, which some tell from the function; equal to the op."""
-
-    def __init__(self, op: "Op") -> None:
-        self.op = op
-        self.__name__ = op.name
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.op(*args, **kwargs)
-
-    def __eq__(self, other: object) -> bool:
-        return other is self.op or (isinstance(other, OperatorCall) and other.op is self.op)
-
-    def __hash__(self) -> int:
-        return hash(self.op)
-
-
 def answered_elsewhere(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a mode of the context, or a class among the arguments, answers a function's call."""
     if has_others(args, kwargs) or has_subclasses(args):

@@ -8,7 +8,7 @@ ask it first, an attribute as `Tensor.shape.__get__`.
 import functools
 from typing import Any
 
-from adjoint.call.overriding import is_overriding, offered
+from adjoint.call.overriding import is_overriding, offered, seen_by_mode
 from adjoint.tensors.tensor import Tensor
 
 _NAMES = (
@@ -17,7 +17,17 @@ _NAMES = (
     *("data_ptr", "detach", "detach_", "dim"),
     *("element_size", "get_device", "is_contiguous", "is_inference", "is_set_to", "item", "numpy"),
     *("register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "resize_"),
-    *("retain_grad", "size", "storage_offset", "stride", "tolist", "type", "untyped_storage"),
+    *(
+        "new_tensor",
+        "resize_as_",
+        "retain_grad",
+        "size",
+        "storage_offset",
+        "stride",
+        "tolist",
+        "type",
+        "untyped_storage",
+    ),
 )
 
 ATTRIBUTES = (
@@ -35,13 +45,14 @@ class AskingAttribute(property):
     """An attribute about which the class of its tensor is asked first."""
 
 
-def _asking(own: Any) -> Any:
-    """A method that asks the class of its tensor first."""
+def _asking(name: str, asks: Any) -> Any:
+    """A method that asks the class of its tensor first, or a mode."""
+    own = getattr(Tensor, name)
 
     @functools.wraps(own)
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if is_overriding(self):
-            return offered(own, (self, *args), kwargs)
+        if asks(self):
+            return offered(getattr(Tensor, name), (self, *args), kwargs)
         return own(self, *args, **kwargs)
 
     return call
@@ -67,8 +78,16 @@ def _asking_attribute(name: str) -> AskingAttribute:
 @functools.cache
 def _members() -> dict[str, Any]:
     """These members, once Tensor has all of its own."""
-    methods = {name: _asking(getattr(Tensor, name)) for name in _NAMES}
+    methods = {name: _asking(name, is_overriding) for name in _NAMES}
     return methods | {name: _asking_attribute(name) for name in ATTRIBUTES}
+
+
+@functools.cache
+def ask_modes() -> None:
+    """Have modes asked about methods that are no ops, from the first mode on."""
+    for name in _NAMES:
+        if not name.startswith("_"):
+            setattr(Tensor, name, _asking(name, lambda tensor: seen_by_mode()))
 
 
 def give(cls: Any) -> None:

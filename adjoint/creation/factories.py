@@ -30,6 +30,7 @@ from adjoint.dtypes import (
 )
 from adjoint.ops.arranging.conversion import (
     CHANNELS_RANK,
+    contiguous_format,
     preserve_format,
     sparse_coo,
     sparse_csc,
@@ -242,7 +243,9 @@ def _imitating(name: str, input: Any, options: dict[str, Any]) -> Options:
         raise TypeError(f"{name}(): input must be a Tensor, not {type(input).__name__}")
     if input.special and hasattr(input, "refuse"):  # a parameter that has no shape yet
         input.refuse(name)
-    return Options(name, _own(input, options))
+    asked = Options(name, _own(input, options))
+    asked.like = input.array
+    return asked
 
 
 def _in_layer(
@@ -474,7 +477,7 @@ def _drawn(asked: Options, shape: tuple[int, ...], draw: Callable[[tuple[int, ..
             "what the function returns"
         )
     if not apart:
-        return asked.made(asked.xp.drawn(draw, shape))
+        return asked.made(_in_likeness(asked, asked.xp.drawn(draw, shape)))
     needs, asked.requires_grad = asked.requires_grad, False
     with Below(1):
         sizes = (*[level.samples(asked.name) for level in apart], *shape)
@@ -482,6 +485,21 @@ def _drawn(asked: Options, shape: tuple[int, ...], draw: Callable[[tuple[int, ..
     for level in apart:
         made = level.holding(made)
     return made.requires_grad_() if needs else made
+
+
+def _in_likeness(asked: Options, array: Any) -> Any:
+    """Numbers in the order in memory of the tensor that is imitated, or of memory_format."""
+    like, order = asked.like, asked.memory_format
+    if like is None or type(array) is not np.ndarray or order is contiguous_format:
+        return array
+    if order in (None, preserve_format):
+        if type(like) is not np.ndarray or like.flags.c_contiguous or 0 in like.strides:
+            return array
+        blank = _blank(asked.xp, like, array.dtype)
+    else:
+        blank = _room(asked, array.shape, array.dtype)
+    blank[...] = array
+    return blank
 
 
 def rand(*size: Any, generator: Any = None, **options: Any) -> Tensor:

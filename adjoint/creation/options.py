@@ -78,6 +78,7 @@ class Options:
             raise TypeError(f"{name}(): argument 'requires_grad' must be bool, not {said}")
         self.requires_grad = asked is True
         self.memory_format = given.get("memory_format")
+        self.like: Any = None  # the array of the tensor that is imitated
 
     def kind(self, default: dtype | None = None) -> dtype:
         """The data type asked for, or the default one."""

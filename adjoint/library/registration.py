@@ -30,6 +30,8 @@ KEYS: dict[str, str | None] = {
 }
 DEVICES = ("cpu", "cuda", "xla", "xpu", "mps", "hip", "mtia", "hpu", "meta", "privateuseone")
 RECORDING = ("Autograd", "AutogradCPU", "AutogradCUDA")  # for kernels that record by themselves
+# For kinds of tensors that there are none of, so that such kernels are kept and never asked.
+ELSEWHERE = ("ZeroTensor", "Conjugate", "Negative", "QuantizedCPU", "NestedTensorCPU", "MkldnnCPU")
 FAKE = "Meta"  # for kernels that answer shapes alone
 
 
@@ -77,7 +79,8 @@ def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any 
                 f"impl({qualname!r}, {kind!r}): Expected one of {', '.join(DEVICES)} device type"
             )
     op = _found(qualname)
-    unknown = [k for k in kinds if k not in (*KEYS, *RECORDING, FAKE) and not k.islower()]
+    known = (*KEYS, *RECORDING, *ELSEWHERE, FAKE)
+    unknown = [k for k in kinds if k not in known and not k.islower()]
     if unknown:
         raise NotImplementedError(
             f"impl({op.name!r}, ...): could not parse dispatch key {unknown[0]!r}; those known are "
@@ -93,6 +96,8 @@ def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any 
                 op.registered.recorder = kernel
             elif kind == FAKE:
                 op.register_fake(kernel)
+            elif kind in ELSEWHERE:
+                continue
             else:
                 op.register_kernel(KEYS.get(kind, kind), kernel)
         return kernel

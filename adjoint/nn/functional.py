@@ -17,7 +17,7 @@ from adjoint.ops.composites import overridable
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.elementwise import activation, selection
 from adjoint.ops.inplace import INPLACE
-from adjoint.ops.neural import normalization
+from adjoint.ops.neural import dropout as whole_dropout, normalization
 from adjoint.ops.neural.class_losses import cross_entropy as cross_entropy
 from adjoint.ops.neural.dropout import dropped
 from adjoint.ops.neural.linear import linear as linear
@@ -131,11 +131,13 @@ def _channels(name: str, input: Any, count: int, p: float, training: bool, inpla
             stacklevel=4,
         )
     if input.ndim == count + 2 or count == 2:  # PyTorch takes 3 dimensions for a batch here
-        return dropped(input, p, training, inplace, True, False)
+        if inplace:
+            return dropped(input, p, training, True, True, False)
+        return whole_dropout.feature_dropout(input, p, training)
     if inplace:
         dropped(input.unsqueeze(0), p, training, True, True, False)
         return input
-    return dropped(input.unsqueeze(0), p, training, False, True, False).squeeze(0)
+    return whole_dropout.feature_dropout(input.unsqueeze(0), p, training).squeeze(0)
 
 
 def dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -156,7 +158,9 @@ def dropout3d(input: Any, p: float = 0.5, training: bool = True, inplace: bool =
 def alpha_dropout(input: Any, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
     """Dropout for selu: mean 0 and variance 1 stay."""
     _check_probability(p)
-    return dropped(input, p, training, inplace, False, True)
+    if inplace:
+        return dropped(input, p, training, True, False, True)
+    return whole_dropout.alpha_dropout(input, p, training)
 
 
 def feature_alpha_dropout(
@@ -164,7 +168,9 @@ def feature_alpha_dropout(
 ) -> Any:
     """Dropout of channels for selu: mean 0 and variance 1 stay."""
     _check_probability(p)
-    return dropped(input, p, training, inplace, True, True)
+    if inplace:
+        return dropped(input, p, training, True, True, True)
+    return whole_dropout.feature_alpha_dropout(input, p, training)
 
 
 # ---- softmax ----

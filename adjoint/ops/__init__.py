@@ -15,6 +15,7 @@ from adjoint.ops.arranging import (
     strided,
     writing,
 )
+from adjoint.ops.as_method import double
 from adjoint.ops.attaching import attach_loops
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.declaration import DECLARED, HOMES, METHOD
@@ -32,7 +33,7 @@ from adjoint.ops.elementwise import (
     special,
     trigonometry,
 )
-from adjoint.ops.inplace import INPLACE, derive_inplace
+from adjoint.ops.inplace import INPLACE, InplaceOp, derive_inplace
 from adjoint.ops.matrices import (
     added_products,
     decompositions,
@@ -64,7 +65,7 @@ from adjoint.ops.neural import (
     recurrent,
     resampling,
 )
-from adjoint.ops.op import TABLE
+from adjoint.ops.op import TABLE, NamedOp, Op
 from adjoint.ops.reducing import (
     cumulative,
     extremes,
@@ -185,10 +186,17 @@ def find_function(name: str) -> Any:
     return found or PUBLIC["adjoint"].get(name) or PUBLIC[METHOD].get(name)
 
 
+def _as_method(function: Any, name: str) -> Any:
+    """What Tensor has under a name; see ops/as_method.py."""
+    if isinstance(function, (Op, InplaceOp)):
+        return function if function.__name__ == name else NamedOp(function, name)
+    return double(function, name)
+
+
 def attach() -> None:
     """Give Tensor its methods, properties and operators."""
     for name, function in PUBLIC[METHOD].items():
-        setattr(Tensor, name, function)
+        setattr(Tensor, name, _as_method(function, name))
     slots = {name: name for name in (*TABLE, *INPLACE, *COMPOSITES)}
     slots |= {slot + end: name + end for slot, name in OPERATORS.items() for end in ("", "_")}
     for slot, name in slots.items():
@@ -201,6 +209,8 @@ def attach_all(home: Any) -> None:
     for name, function in getattr(home, "METHODS", {}).items():
         if isinstance(function, FunctionType) and name.startswith("__"):
             function.__name__ = name  # those who are asked about calls know it by this
+        elif isinstance(function, FunctionType) and function.__name__ != name:
+            function = double(function, name)
         setattr(Tensor, name, function)
     for name, function in getattr(home, "PROPERTIES", {}).items():
         setattr(Tensor, name, function if isinstance(function, property) else property(function))

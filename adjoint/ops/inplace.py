@@ -4,9 +4,12 @@ from types import MethodType
 from typing import Any, Final
 
 from adjoint._base import mypyc_attr
+from adjoint.call.context import current
 from adjoint.call.overriding import has_others, offered
+from adjoint.ops.as_method import AsMethod
 from adjoint.ops.op import TABLE, Op
 from adjoint.ops.signatures import Described, of_inplace
+from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
 
@@ -17,6 +20,7 @@ class InplaceOp(Described):
     def __init__(self, op: Op) -> None:
         self.op = op
         self.name = self.__name__ = op.name + "_"
+        self.method: Any = None  # see as_method
         self.describe(f"In-place form of {op.name}: {op.__doc__}", op.forward)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -37,7 +41,17 @@ class InplaceOp(Described):
         return self.op.spelled(values)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        return self if instance is None else MethodType(self, instance)
+        if instance is None:
+            return self.as_method()
+        if isinstance(instance, Tensor) and (instance.special or not current().plain):
+            return MethodType(self.as_method(), instance)
+        return MethodType(self, instance)
+
+    def as_method(self) -> Any:
+        """What `Tensor.add_` is, of which those who answer calls are told."""
+        if self.method is None:
+            self.method = AsMethod(self)
+        return self.method
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.__name__}>"

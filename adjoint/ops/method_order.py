@@ -18,6 +18,8 @@ class TensorFirst(Described):
         self.describe(function.__doc__, function)
 
     def __call__(self, tensor: Any, first: Any, *rest: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere((tensor, first, *rest), kwargs):
+            return offered(self, (tensor, first, *rest), kwargs)
         return self.function(first, tensor, *rest, **kwargs)
 
     def public_signature(self) -> Signature:

@@ -39,10 +39,12 @@ from adjoint.call.rule import (
     Rule,
 )
 from adjoint.dtypes import float64
+from adjoint.ops.as_method import AsMethod
 from adjoint.ops.composites import NUMPY_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Described, of_op, shown_results
 from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from adjoint.call.fused import Fused
@@ -129,11 +131,15 @@ class Op(Described):
         self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
         self.numbers = False  # whether it takes numbers alone
         self.ordered = False  # the result lies in order, however the arguments do
+        # Or as channels_last has it, if the "first" argument does, or its "images" but no volumes,
+        # "either" of two arguments, or "all" of a list.
+        self.follows = ""
         self.follows_out = False  # without dtype it computes in that of out=
         self.apart = False  # out= may share no memory with the arguments
         # True: out= must have the data type of the result; or the error of what can't be cast.
         self.exact_out: Any = False
         self.known_as: Any = None  # the public function by which classes know its calls, if another
+        self.method: Any = None  # see as_method
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.name}>"
@@ -150,8 +156,16 @@ class Op(Described):
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         if instance is None:
-            return self
+            return self.as_method()
+        if isinstance(instance, Tensor) and (instance.special or not current().plain):
+            return MethodType(self.as_method(), instance)
         return MethodType(self, instance)
+
+    def as_method(self) -> Any:
+        """What `Tensor.add` is, of which those who answer calls are told."""
+        if self.method is None:
+            self.method = AsMethod(self)
+        return self.method
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs:
@@ -299,6 +313,21 @@ class Op(Described):
             star = "*" if i == self.star else ""
             parts.append(f"{star}{name}" if default is MISSING else f"{star}{name}={default!r}")
         return f"{self.name}({', '.join(parts)})"
+
+
+class NamedOp:
+    """An op, or its in-place form, under another of its names, as a method of Tensor's."""
+
+    def __init__(self, op: Any, name: str) -> None:
+        self.op = op
+        self.method = AsMethod(op, name)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return self.method
+        if isinstance(instance, Tensor) and (instance.special or not current().plain):
+            return MethodType(self.method, instance)
+        return MethodType(self.op, instance)
 
 
 def rank_of(value: Any) -> int:
@@ -485,7 +514,9 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.hides = settings.pop("hides", False)
     op.exact_out = settings.pop("exact_out", False)
     op.apart = settings.pop("apart", False)
-    op.ordered = settings.pop("ordered", False)
+    ordered = settings.pop("ordered", False)
+    op.ordered = bool(ordered)
+    op.follows = ordered if isinstance(ordered, str) else ""
     op.follows_out = settings.pop("follows_out", False)
     op.constant = settings.pop("constant", False)
     op.aligned = settings.pop("aligned", op.aligned)

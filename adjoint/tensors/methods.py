@@ -85,6 +85,7 @@ def _index(self: Tensor) -> int:
 _grad: Any = Tensor.grad
 _tensor: Any = Tensor
 _tensor.backward = backward
+_index.__name__ = "__index__"
 _tensor.__index__ = _index  # a compiled class has no place for it
 # A compiled property has no deleter, so that `del x.grad` works only through this one.
 _tensor.grad = property(_grad.__get__, _grad.__set__, _delete_grad)

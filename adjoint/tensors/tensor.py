@@ -457,160 +457,157 @@ class Tensor(TensorCore):
     # ---- operators ----
 
     def __add__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.add, self, other, True)
+        return upper.calls.binary(upper.operators.add, self, other, 1)
 
     def __radd__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.add, self, other, True)
+        return upper.calls.binary(upper.operators.add, self, other, 1)
 
     def __sub__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.sub, self, other, True)
+        return upper.calls.binary(upper.operators.sub, self, other, 1)
 
     def __rsub__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.sub, other, self, True)
+        return upper.calls.binary(upper.operators.sub, other, self, 2)
 
     def __mul__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.mul, self, other, True)
+        return upper.calls.binary(upper.operators.mul, self, other, 1)
 
     def __rmul__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.mul, self, other, True)
+        return upper.calls.binary(upper.operators.mul, self, other, 1)
 
     def __truediv__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.truediv, self, other, True)
+        return upper.calls.binary(upper.operators.truediv, self, other, 1)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.truediv, other, self, True)
+        return upper.calls.binary(upper.operators.truediv, other, self, 2)
 
     def __floordiv__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.floordiv, self, other, True)
+        return upper.calls.binary(upper.operators.floordiv, self, other, 1)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.floordiv, other, self, True)
+        return upper.calls.binary(upper.operators.floordiv, other, self, 2)
 
     def __mod__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.remainder, self, other, True)
+        return upper.calls.binary(upper.operators.remainder, self, other, 1)
 
     def __rmod__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.remainder, other, self, True)
+        return upper.calls.binary(upper.operators.remainder, other, self, 2)
 
     def __pow__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.pow, self, other, True)
+        return upper.calls.binary(upper.operators.pow, self, other, 1)
 
     def __rpow__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.pow, other, self, True)
+        return upper.calls.binary(upper.operators.pow, other, self, 2)
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, (bool, int, float, complex)):
             return NotImplemented
-        return upper.calls.binary(upper.operators.matmul, self, other, True)
+        return upper.calls.binary(upper.operators.matmul, self, other, 1)
 
     def __rmatmul__(self, other: Any) -> Any:
         if isinstance(other, (bool, int, float, complex)):
             return NotImplemented
-        return upper.calls.binary(upper.operators.matmul, other, self, True)
+        return upper.calls.binary(upper.operators.matmul, other, self, 2)
 
     def __and__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.bitwise_and, self, other, True)
+        return upper.calls.binary(upper.operators.bitwise_and, self, other, 1)
 
     def __rand__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.bitwise_and, other, self, True)
+        return upper.calls.binary(upper.operators.bitwise_and, other, self, 2)
 
     def __or__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.bitwise_or, self, other, True)
+        return upper.calls.binary(upper.operators.bitwise_or, self, other, 1)
 
     def __ror__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.bitwise_or, other, self, True)
+        return upper.calls.binary(upper.operators.bitwise_or, other, self, 2)
 
     def __xor__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.bitwise_xor, self, other, True)
+        return upper.calls.binary(upper.operators.bitwise_xor, self, other, 1)
 
     def __rxor__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.bitwise_xor, other, self, True)
+        return upper.calls.binary(upper.operators.bitwise_xor, other, self, 2)
 
     def __lshift__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.lshift, self, other, True)
+        return upper.calls.binary(upper.operators.lshift, self, other, 1)
 
     def __rlshift__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.lshift, other, self, True)
+        return upper.calls.binary(upper.operators.lshift, other, self, 2)
 
     def __rshift__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.rshift, self, other, True)
+        return upper.calls.binary(upper.operators.rshift, self, other, 1)
 
     def __rrshift__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.rshift, other, self, True)
+        return upper.calls.binary(upper.operators.rshift, other, self, 2)
 
     def __iadd__(self, other: Any) -> Any:
-        return upper.operators.add_(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.add_, self, other)
 
     def __isub__(self, other: Any) -> Any:
-        return upper.operators.sub_(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.sub_, self, other)
 
     def __imul__(self, other: Any) -> Any:
-        return upper.operators.mul_(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.mul_, self, other)
 
     def __itruediv__(self, other: Any) -> Any:
-        return upper.operators.truediv_(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.truediv_, self, other)
 
     def __ifloordiv__(self, other: Any) -> Any:
-        return upper.operators.floordiv_(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.floordiv_, self, other)
 
     def __imod__(self, other: Any) -> Any:
-        return upper.operators.remainder_(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.remainder_, self, other)
 
     def __ipow__(self, other: Any) -> Any:
-        return upper.operators.pow_(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.pow_, self, other)
 
     def __iand__(self, other: Any) -> Any:
-        function = upper.operators.bitwise_and_
-        return function(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.bitwise_and_, self, other)
 
     def __ior__(self, other: Any) -> Any:
-        function = upper.operators.bitwise_or_
-        return function(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.bitwise_or_, self, other)
 
     def __ixor__(self, other: Any) -> Any:
-        function = upper.operators.bitwise_xor_
-        return function(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.bitwise_xor_, self, other)
 
     def __ilshift__(self, other: Any) -> Any:
-        return upper.operators.lshift_(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.lshift_, self, other)
 
     def __irshift__(self, other: Any) -> Any:
-        return upper.operators.rshift_(self, other) if can_operate(other) else NotImplemented
+        return upper.calls.change(upper.operators.rshift_, self, other)
 
     def __eq__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.eq, self, other, True)
+        return upper.calls.binary(upper.operators.eq, self, other, 1)
 
     def __ne__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.ne, self, other, True)
+        return upper.calls.binary(upper.operators.ne, self, other, 1)
 
     def __lt__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.lt, self, other, True)
+        return upper.calls.binary(upper.operators.lt, self, other, 1)
 
     def __le__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.le, self, other, True)
+        return upper.calls.binary(upper.operators.le, self, other, 1)
 
     def __gt__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.gt, self, other, True)
+        return upper.calls.binary(upper.operators.gt, self, other, 1)
 
     def __ge__(self, other: Any) -> Any:
-        return upper.calls.binary(upper.operators.ge, self, other, True)
+        return upper.calls.binary(upper.operators.ge, self, other, 1)
 
     def __hash__(self) -> int:
         return id(self)
 
     def __neg__(self) -> Any:
-        return upper.calls.unary(upper.operators.neg, self)
+        return upper.calls.unary(upper.operators.neg, self, True)
 
     def __pos__(self) -> Any:
-        return upper.operators.positive(self)
+        return upper.calls.prefixed(upper.operators.positive, self)
 
     def __abs__(self) -> Any:
-        return upper.calls.unary(upper.operators.abs, self)
+        return upper.calls.unary(upper.operators.abs, self, True)
 
     def __invert__(self) -> Any:
         if category_of(self.array.dtype) >= FLOAT:
             raise TypeError(f"~ is defined on integer and boolean tensors, not {self.dtype.name}")
-        return upper.operators.bitwise_not(self)
+        return upper.calls.prefixed(upper.operators.bitwise_not, self)
 
     def __getitem__(self, index: Any) -> Any:
         return upper.calls.item(self, index)

@@ -17,12 +17,23 @@ if TYPE_CHECKING:
 class Calls:
     """The path of a call as Tensor's operators take it; see `call.dispatch`."""
 
-    def unary(self, op: "Op", a: Any) -> Any:
-        """An op of one input."""
+    def unary(self, op: "Op", a: Any, operator: bool = False) -> Any:
+        """An op of one input; as an operator others know it by Tensor's."""
         raise NotImplementedError
 
-    def binary(self, op: "Op", a: Any, b: Any, operator: bool = False) -> Any:
-        """An op of two inputs; NotImplemented if it is an operator and can't work with one."""
+    def prefixed(self, function: Any, a: Any) -> Any:
+        """The same of a function that has no short form."""
+        raise NotImplementedError
+
+    def change(self, function: Any, a: Any, b: Any) -> Any:
+        """An operator that changes its first argument by an in-place op."""
+        raise NotImplementedError
+
+    def binary(self, op: "Op", a: Any, b: Any, operator: int = 0) -> Any:
+        """An op of two inputs; NotImplemented if it is an operator and can't work with one.
+
+        An operator is 1, and 2 if the second argument is asked, the first having declined.
+        """
         raise NotImplementedError
 
     def total(self, one: Any, other: Any) -> Any:

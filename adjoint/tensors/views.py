@@ -235,7 +235,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     tensors = dispatch.tensors_in(values)
     if settings.functions:
         kinds = dispatch.kinds_of(tensors)
-        return by_mode(settings, function or op.changer, kinds, *op.spelled(values))
+        return by_mode(settings, function or op.changer.as_method(), kinds, *op.spelled(values))
     if settings.tracing is not None:
         settings.tracing.lift_all(tensors)
     if settings.watchers:
@@ -248,7 +248,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
             if top is not None and not (settings.overrides and is_overridden(tensor)):
                 return change_in_layer(op, values, top, settings)
             if tensor.special and settings.overrides:
-                return override(op, function or op.changer, values, tensors)
+                return override(op, function or op.changer.as_method(), values, tensors)
     if op.view:
         return become_view(op, values, target)
     given = values

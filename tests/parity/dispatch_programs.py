@@ -2,6 +2,13 @@
 
 from typing import Any
 
+
+def _weights(torch: Any, count: int) -> list[Any]:
+    """The matrices and shifts of a cell with so many gates, three to a state."""
+    numbers = torch.arange(count * 3.0).reshape(count, 3) / (count * 3)
+    return [numbers, 1 - numbers, numbers[:, 0].clone(), numbers[:, 1].clone()]
+
+
 # Each gives a loss, of which the gradients by x and y are asked for.
 DERIVED: dict[str, Any] = {
     "add": lambda torch, x, y: (x + y).sum(),
@@ -281,6 +288,15 @@ DERIVED: dict[str, Any] = {
     "irfft of fewer points": lambda torch, x, y: torch.fft.irfft(torch.fft.rfft(x), n=2).sum(),
     "both rffts and back": lambda torch, x, y: torch.fft.irfft2(torch.fft.rfft2(x)).sum(),
     "fft2 and back": lambda torch, x, y: torch.fft.ifft2(torch.fft.fft(x)).real.sum(),
+    "lstm_cell": lambda torch, x, y: sum(
+        each.sum() for each in torch.lstm_cell(x, (y, x), *_weights(torch, 12))
+    ),
+    "gru_cell": lambda torch, x, y: torch.gru_cell(x, y, *_weights(torch, 9)).sum(),
+    "rnn_tanh_cell": lambda torch, x, y: torch.rnn_tanh_cell(x, y, *_weights(torch, 3)).sum(),
+    "rnn_relu_cell": lambda torch, x, y: torch.rnn_relu_cell(x, y, *_weights(torch, 3)).sum(),
+    "rnn_tanh_cell without a bias": lambda torch, x, y: torch.rnn_tanh_cell(
+        x, y, *_weights(torch, 3)[:2]
+    ).sum(),
 }
 
 # Each gives a loss whose gradient by x is PyTorch's under a mode, whatever the steps are.
@@ -384,5 +400,17 @@ VALUED: dict[str, Any] = {
     "ihfft": lambda torch, x: (torch.fft.ihfft(x).imag ** 2).sum(),
     "stft": lambda torch, x: (
         torch.stft(x.reshape(-1), 4, window=torch.ones(4), return_complex=True).real ** 2
+    ).sum(),
+}
+
+# Drawn by chance, so that only the steps can be compared.
+DRAWN: dict[str, Any] = {
+    "dropout": lambda torch, x: torch.nn.functional.dropout(x, 0.3).sum(),
+    "dropout by half": lambda torch, x: torch.nn.functional.dropout(x).sum(),
+    "dropout in place": lambda torch, x: torch.nn.functional.dropout(x * 1, inplace=True).sum(),
+    "dropout of channels": lambda torch, x: torch.nn.functional.dropout1d(x, 0.3).sum(),
+    "alpha_dropout": lambda torch, x: torch.nn.functional.alpha_dropout(x, 0.3, True).sum(),
+    "alpha_dropout of channels": lambda torch, x: torch.nn.functional.feature_alpha_dropout(
+        x, 0.3, True
     ).sum(),
 }

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint.compat.torch as compat
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
-from tests.parity.dispatch_programs import DERIVED, VALUED
+from tests.parity.dispatch_programs import DERIVED, DRAWN, VALUED
 from tools import aten_forms
 
 
@@ -326,6 +326,33 @@ def test_a_mode_sees_the_same_steps_of_a_backward_pass(torch, name):
             assert (one is None) == (other is None)
             if one is not None:
                 np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_mode_sees_the_same_steps_of_what_is_drawn(torch, name):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    def program(library, x, y):
+        library.autograd.grad(DRAWN[name](library, x), x)
+
+    assert logged(compat, TorchDispatchMode, program) == logged(torch, Theirs, program)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_seed_draws_the_same_under_a_mode(name):
+    class Looking(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    found = []
+    for mode in (None, Looking()):
+        x = compat.linspace(1, 2, 40).reshape(8, 5).requires_grad_()
+        compat.manual_seed(3)
+        with mode or compat.enable_grad():
+            grad = compat.autograd.grad(DRAWN[name](compat, x), x)[0]
+        found.append(grad.numpy())
+    np.testing.assert_allclose(found[0], found[1], 1e-6)
+    assert len(set(found[0].ravel().tolist())) > 1
 
 
 @pytest.mark.parametrize("name", VALUED)

@@ -1,5 +1,6 @@
 """What programs meet by the way: sizes of NumPy's, constructors on arrays, names of nodes."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,40 @@ def test_what_is_refused_as_in_pytorch(torch):
             library.nn.functional.cosine_embedding_loss(
                 library.ones(1, 3), library.ones(3), library.ones(1)
             )
+
+
+def test_bools_are_all_or_some_true(torch):
+    for name in ("_is_all_true", "_is_any_true"):
+        for library in (compat, torch):
+            function = getattr(library, name)
+            for bools in ([True, False], [True, True], [False, False]):
+                expected = getattr(torch, name)(torch.tensor(bools)).item()
+                assert function(library.tensor(bools)).item() is expected
+            with pytest.raises(RuntimeError):
+                function(library.ones(2))
+
+
+def test_the_node_a_pass_is_at_has_the_name_of_its_function(torch):
+    found = []
+    for library in (compat, torch):
+        names = []
+
+        def note(grad, library=library, names=names):
+            names.append(type(library._C._current_autograd_node()).__name__)
+
+        x = library.ones(2, requires_grad=True)
+        product = x * 2
+        product.register_hook(note)
+        product.exp().sum().backward()
+        found.append(names)
+    assert found[0] == found[1]
+
+
+def test_programs_may_filter_the_warning_about_graphs_of_gradients(torch):
+    for library in (compat, torch):
+        x = library.ones(2, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", r"Using backward\(\) with create_graph=True")
+            (x * x).sum().backward(create_graph=True)
+        x.grad = None

@@ -12,6 +12,7 @@ from adjoint.call.half_precision import half_type
 from adjoint.call.layers import lies_in
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.aten_steps import (
+    composed_cells,
     composed_images,
     composed_losses,
     composed_networks,
@@ -24,6 +25,7 @@ from adjoint.ops.composites import COMPOSITES
 _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_products.FUNCTIONS,
     **composed_networks.FUNCTIONS,
+    **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,
     **composed_images.FUNCTIONS,
 }
@@ -38,6 +40,7 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     Complex numbers and those of 16 bits are left to adjoint's ops, which are wider inside.
     """
+    called = getattr(called, "double_of", called)
     function, itself = _COMPOSED.get(called), _THEMSELVES.get(called)
     settings = current()
     if function is None and itself is None:

@@ -139,6 +139,7 @@ STEPS: Final[dict[str, Any]] = {
     "gather": _gather,
     "index_select": _index_select,
     "stack": _stack,
+    "copied_pieces": _split,
     "split_with_sizes": _split,
     "unbind": _unbind,
     "unsqueeze": _unsqueeze,

@@ -15,6 +15,7 @@ from adjoint.compat import aten_forms
 from adjoint.compat.aten_steps.shown import call_in_steps
 from adjoint.compat.torch_tree import ops
 from adjoint.compat.torch_tree.ops import operation_of
+from adjoint.ops.declaration import DECLARED
 from adjoint.ops.op import Op
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -122,5 +123,30 @@ def registered(name: str, kernel: Any, key: str) -> Callable[[], None]:
         if not replaced.kernels and _replaced.get(op.name) is replaced:
             del _replaced[op.name]
             replaced.restore()
+
+    return undo
+
+
+def passed_over(name: str, key: str) -> Callable[[], None]:
+    """Have autocast leave the arguments of an operation alone; what takes it back is returned."""
+    plain = name.partition(".")[0]
+    op = operation_of(getattr(ops.__getattr__("aten"), plain))
+    own = getattr(op, "name", "")
+    declared = DECLARED.get(own)
+    if declared is None or own != plain:
+        raise NotImplementedError(
+            f"impl('aten::{name}', fallthrough_kernel, {key!r}): it is made by {own or 'others'} "
+            "here, which others need as it is; call it under autocast(enabled=False)"
+        )
+    if not key.startswith("Autocast"):
+        raise NotImplementedError(
+            f"impl('aten::{name}', fallthrough_kernel, {key!r}): aten's operations do without "
+            "autocast's keys alone (AutocastCPU, AutocastCUDA); their other kernels are their own"
+        )
+    before = declared.autocast
+    declared.autocast = None
+
+    def undo() -> None:
+        declared.autocast = before
 
     return undo

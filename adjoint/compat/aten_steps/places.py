@@ -113,11 +113,15 @@ def _pick(ask: Steps, input: Any, index: Any) -> Any:
     return ask("index", shown, picks)
 
 
-def _split(ask: Steps, input: Any, split_sizes: Any, dim: int) -> Any:
+def _split(ask: Steps, input: Any, split_sizes: Any, dim: int, prefix: str = "") -> Any:
     sizes = list(split_sizes)
     if sizes and all(size == sizes[0] for size in sizes[:-1]) and 0 < sizes[-1] <= sizes[0]:
-        return ask("split", input, sizes[0], dim)
-    return ask("split_with_sizes", input, sizes, dim)
+        return ask(f"{prefix}split", input, sizes[0], dim)
+    return ask(f"{prefix}split_with_sizes", input, sizes, dim)
+
+
+def _split_apart(ask: Steps, input: Any, split_sizes: Any, dim: int) -> Any:
+    return _split(ask, input, split_sizes, dim, "unsafe_")
 
 
 def _strided_view(ask: Steps, input: Any, size: Any, stride: Any, offset: int, source: Any) -> Any:
@@ -182,6 +186,7 @@ STEPS: Final[dict[str, Any]] = {
     "reshape": reshaped,
     "basic_index": _basic_index,
     "pick": _pick,
+    "copied_pieces": _split_apart,
     "split_with_sizes": _split,
     "strided_view": _strided_view,
     "as_index": _as_index,

@@ -12,6 +12,7 @@ from adjoint.compat.methods.tensor import REPLACED, TENSOR
 from adjoint.nn.layers.normalization import InstanceNorm
 from adjoint.nn.layers.recurrent import RNNBase
 from adjoint.nn.module import Module
+from adjoint.ops.as_method import double
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tensors.tensor import Tensor
 
@@ -22,6 +23,8 @@ def give(kind: Any, members: dict[str, Any], *, replacing: bool = False) -> None
         if hasattr(kind, name) is not replacing:
             state = "has no" if replacing else "has already a"
             raise TypeError(f"{kind.__name__} {state} member {name}, which compat gives it")
+        if kind is Tensor and getattr(member, "__name__", name) != name:
+            member = double(member, name)
         setattr(kind, name, member)
 
 

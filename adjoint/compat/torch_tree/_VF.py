@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from adjoint.dtypes import bool_
 from adjoint.ops.elementwise.activation import relu
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.neural.resampling import channel_shuffle
+from adjoint.ops.reducing.reduction import all, any
 from adjoint.ops.reducing.sorting import unique
 from adjoint.tensors.tensor import Tensor
 
@@ -53,3 +55,22 @@ def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """channel_shuffle."""
     shuffled: Tensor = channel_shuffle(input, groups)
     return shuffled
+
+
+def _is_all_true(input: Tensor) -> Tensor:
+    """all, of bools alone."""
+    _require_bools("_is_all_true", input)
+    found: Tensor = all(input)
+    return found
+
+
+def _is_any_true(input: Tensor) -> Tensor:
+    """any, of bools alone."""
+    _require_bools("_is_any_true", input)
+    found: Tensor = any(input)
+    return found
+
+
+def _require_bools(name: str, input: Tensor) -> None:
+    if input.dtype is not bool_:
+        raise RuntimeError(f"{name}(): expected a tensor of bools, got {input.dtype.name}")

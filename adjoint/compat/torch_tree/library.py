@@ -16,6 +16,11 @@ from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.library.registration import KEYS
 
 
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
+    """Registered for a key, it says that there is no kernel for it: the next key is asked."""
+    raise NotImplementedError("fallthrough_kernel() stands for no kernel, and is never called")
+
+
 class Library(library.Library):
     """A Library that takes overloads of torch.ops too."""
 
@@ -39,11 +44,25 @@ class Library(library.Library):
                 f"{op_name}: the key {key} is inconsistent with the dispatch key of the Library, "
                 f"{self.dispatch_key}"
             )
+        if fn is fallthrough_kernel:
+            self._pass_over(op_name, key)
+            return
         if self.ns == "aten":
             name = op_name.name() if isinstance(op_name, Overload) else str(op_name)
             self.undone.append(kernels.registered(name.removeprefix("aten::"), fn, key))
             return
         super().impl(operation_of(op_name), fn, key)
+
+    def _pass_over(self, op_name: Any, key: str) -> None:
+        """Have an op make no use of a key: no kernel of a device, no casts of autocast's."""
+        if self.ns == "aten":
+            name = op_name.name() if isinstance(op_name, Overload) else str(op_name)
+            self.undone.append(kernels.passed_over(name.removeprefix("aten::"), key))
+            return
+        op = library.lookup(f"{self.ns}::{op_name}") if isinstance(op_name, str) else op_name
+        found = operation_of(op)
+        self.remember(found)
+        found.registered.kernels.pop(KEYS.get(key, key.lower()), None)
 
 
 @contextlib.contextmanager

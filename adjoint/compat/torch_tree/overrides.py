@@ -4,33 +4,35 @@
 """
 
 import functools
-import importlib
 import inspect
-import operator
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
-from types import ModuleType
 from typing import Any
 
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import Changed, Scope, Settings, current, replaced
-from adjoint.call.overriding import OperatorCall, by_mode, refusal, taking_part
-from adjoint.compat.asking_methods import ATTRIBUTES
-from adjoint.compat.torch_tree.ops import Overload, Packet
-from adjoint.ops import PUBLIC
-from adjoint.ops.declaration import METHOD
+from adjoint.call.overriding import by_mode, refusal, taking_part
+from adjoint.compat.asking_methods import ask_modes
+from adjoint.compat.overridable import (
+    get_default_nowrap_functions as get_default_nowrap_functions,
+    get_ignored_functions as get_ignored_functions,
+    get_overridable_functions as get_overridable_functions,
+    get_testing_overrides as get_testing_overrides,
+    is_own as _is_own,
+    is_tensor_method_or_property as is_tensor_method_or_property,
+    resolve_name as resolve_name,
+)
 from adjoint.tensors import subclass
 from adjoint.tensors.tensor import Tensor, wants_calls
 
 # In a `__torch_dispatch__`, calls are recorded again inside.
 enable_reentrant_dispatch = enable_grad
 
-_ROOT = "adjoint.compat.torch"
-# Where functions are public; the first that has one names it.
-_HOMES = ("", "functional", "nn.functional", "nn.init", "linalg", "fft", "special", "_C._nn", "_VF")
-
 
 # ---- for functions written in Python ----
+
+# Whether the next question who answers a call is that of a function which nobody shall answer.
+_passed_over: ContextVar[bool] = ContextVar("adjoint_passed_over", default=False)
 
 
 def _wants(value: Any) -> bool:
@@ -41,6 +43,9 @@ def _wants(value: Any) -> bool:
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether one of the arguments, or a mode, wants to see calls."""
     settings = current()
+    if _passed_over.get():
+        _passed_over.set(False)
+        return False
     if settings.functions:
         return True
     return settings.overrides and any(_wants(value) for value in relevant_args)
@@ -70,6 +75,18 @@ def handle_torch_function(
         if result is not NotImplemented:
             return result
     raise refusal(public_api, types)
+
+
+def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Make a call that is offered to nobody, while those inside a function of a program are."""
+    if _is_own(getattr(func, "__module__", None) or ""):
+        with subclass.unseen():
+            return func(*args, **(kwargs or {}))
+    token = _passed_over.set(True)
+    try:
+        return func(*args, **(kwargs or {}))
+    finally:
+        _passed_over.reset(token)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Any], Any]:
@@ -116,6 +133,7 @@ class TorchFunctionMode(Scope):
                 f"{type(self).__name__}.__torch_function__: a classmethod is not supported, please "
                 "make it a plain method"
             )
+        ask_modes()
         return replaced(outer, {"functions": (*outer.functions, self)})
 
     @classmethod
@@ -200,169 +218,3 @@ class EnabledAgain:
 
     def __del__(self) -> None:
         self.block.__exit__()
-
-
-# ---- which functions there are ----
-
-
-def resolve_name(f: Any) -> str | None:
-    """Where a function or class of torch's is found, as torch.add; None for others."""
-    if isinstance(f, OperatorCall):
-        return f"torch.Tensor.{f.__name__}"
-    if isinstance(f, (Overload, Packet)):
-        return f"torch.ops.{f}"
-    name = getattr(f, "__name__", None)
-    if name in ("__get__", "__set__"):
-        return _attribute_names().get(f)
-    module = getattr(f, "__module__", None) or ""
-    if not isinstance(name, str) or not _is_own(module):
-        return None
-    for home in _HOMES:
-        mirror = importlib.import_module(f"{_ROOT}.{home}".rstrip("."))
-        for shown in (name, name.removeprefix(f"{home}_")):
-            if vars(mirror).get(shown, getattr(mirror, shown, None)) is f:
-                return ".".join(filter(None, ("torch", home, shown)))
-    if getattr(Tensor, name, None) is f:
-        return f"torch.Tensor.{name}"
-    tree = f"{__name__.rpartition('.')[0]}."
-    if module.startswith(tree):
-        return f"torch.{module.removeprefix(tree)}.{name}"
-    return None
-
-
-@functools.cache
-def _attribute_names() -> dict[Any, str]:
-    """Where the functions that read and set the attributes of a tensor are found."""
-    return {
-        getattr(getattr(Tensor, name), part): f"torch.Tensor.{name}.{part}"
-        for name in ATTRIBUTES
-        for part in ("__get__", "__set__")
-    }
-
-
-def _is_own(module: str) -> bool:
-    return module.startswith(("adjoint.", "torch.")) or module in ("adjoint", "torch")
-
-
-@functools.cache
-def get_overridable_functions() -> dict[Any, list[Any]]:
-    """The functions whose calls `__torch_function__` may answer, by the module or class."""
-    found: dict[Any, list[Any]] = {}
-    ignored = get_ignored_functions()
-    for home, functions in PUBLIC.items():
-        path = "" if home == "adjoint" else home
-        owner: Any = (
-            Tensor if home == METHOD else importlib.import_module(f"{_ROOT}.{path}".rstrip("."))
-        )
-        shown = [getattr(owner, name, function) for name, function in functions.items()]
-        found[owner] = [f for f in dict.fromkeys(shown) if f not in ignored]
-    found[Tensor] += [getattr(Tensor, name).__get__ for name in ATTRIBUTES]
-    own = importlib.import_module(f"{_ROOT}.nn.functional")
-    found[own] += [
-        getattr(own, name)
-        for name in dir(own)
-        if callable(getattr(own, name))
-        and getattr(own, name) not in found[own]
-        and getattr(own, name) not in ignored
-        and name[0] != "_"
-        and not isinstance(getattr(own, name), (type, ModuleType))
-        and _is_own(getattr(own, name).__module__)
-    ]
-    return found
-
-
-@functools.cache
-def get_testing_overrides() -> dict[Any, Callable[..., int]]:
-    """For each of these functions one that takes the same arguments, and answers -1."""
-    return {
-        function: _dummy(function)
-        for functions in get_overridable_functions().values()
-        for function in functions
-    }
-
-
-def _dummy(function: Any) -> Callable[..., int]:
-    """A function with the signature of another, whose calls must fit it."""
-    try:
-        signature = inspect.signature(function)
-    except ValueError:  # what is built in, and takes anything
-        return lambda *args, **kwargs: -1
-
-    def call(*args: Any, **kwargs: Any) -> int:
-        signature.bind(*args, **kwargs)
-        return -1
-
-    setattr(call, "__signature__", signature)  # noqa: B010  # mypy refuses the other form
-    return call
-
-
-# Without those that are methods, or other functions that are not ignored, at the same time.
-_IGNORED = {
-    "": (
-        "arange are_deterministic_algorithms_enabled asarray  as_tensor bartlett_window "
-        "blackman_window broadcast_shapes can_cast clear_autocast_cache compile cond device dtype "
-        "empty empty_permuted empty_strided enable_grad eye fill finfo from_dlpack from_numpy "
-        "frombuffer full get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype "
-        "get_default_device get_default_dtype get_deterministic_debug_mode get_device_module "
-        "get_float32_matmul_precision get_num_interop_threads get_num_threads get_rng_state "
-        "hamming_window hann_window iinfo inference_mode initial_seed is_anomaly_check_nan_enabled "
-        "is_anomaly_enabled is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled "
-        "is_deterministic_algorithms_warn_only_enabled is_grad_enabled is_inference_mode_enabled "
-        "is_storage is_tensor is_warn_always_enabled kaiser_window layout linspace load logspace "
-        "manual_seed memory_format no_grad normal ones promote_types rand rand_like randint "
-        "randint_like randn randn_like randperm range result_type save scalar_tensor seed "
-        "set_default_device set_default_dtype set_default_tensor_type "
-        "set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal "
-        "set_grad_enabled set_num_interop_threads set_num_threads set_printoptions set_rng_state "
-        "set_warn_always sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor "
-        "sparse_csr_tensor tensor tril_indices triu_indices typename use_deterministic_algorithms "
-        "vander vmap zeros"
-    ),
-    "nn.functional": (
-        "handle_torch_function hardsigmoid hardswish has_torch_function has_torch_function_unary "
-        "has_torch_function_variadic   upsample upsample_bilinear upsample_nearest"
-    ),
-    "Tensor": (
-        "__delitem__ __dir__ __getattribute__ __init__ __init_subclass__ __iter__ __new__ "
-        "__setattr__ __torch_dispatch__ __torch_function__ _make_subclass _make_wrapper_subclass "
-        " _view_func _view_func_unsafe as_subclass new new_empty new_empty_strided "
-        "new_full new_ones new_tensor new_zeros stride to_sparse_bsc to_sparse_bsr to_sparse_coo "
-        "to_sparse_csc to_sparse_csr "
-    ),
-}
-
-
-@functools.cache
-def get_ignored_functions() -> set[Any]:
-    """Public functions whose calls no class answers, most since they take no tensors; modes do."""
-    found: set[Any] = set()
-    for path, names in _IGNORED.items():
-        top: Any = importlib.import_module(_ROOT)
-        home = operator.attrgetter(path)(top) if path else top
-        found.update(getattr(home, name) for name in names.split() if hasattr(home, name))
-    return found
-
-
-def get_default_nowrap_functions() -> set[Any]:
-    """Functions whose results Tensor's own `__torch_function__` leaves as they are."""
-    return set(subclass.unconverted())
-
-
-@functools.cache
-def _tensor_methods() -> frozenset[int]:
-    """Methods of Tensor that are no functions of torch's as well, by their identity."""
-    functions = {id(f) for home, names in PUBLIC.items() if home != METHOD for f in names.values()}
-    return frozenset(
-        id(value)
-        for name in dir(Tensor)
-        for value in (getattr(Tensor, name), getattr(getattr(Tensor, name), "__get__", None))
-        if id(value) not in functions
-    )
-
-
-def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether a function is a method of Tensor, and no function of torch's."""
-    if isinstance(func, OperatorCall):
-        return True
-    name = getattr(func, "__name__", "")
-    return id(func) in _tensor_methods() or name in ("getitem", "setitem_", "__get__")

@@ -9,6 +9,7 @@ from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import FLOAT, float32, int64
 from adjoint.ops.annotations import Array, Operand, Value, Values
+from adjoint.ops.arranging.conversion import contiguous, following
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import (
     basic_index,
@@ -270,7 +271,7 @@ def _rolled_each(input: Any, input_shape: Any, shifts: Any, dims: Any) -> Any:
 @linear(
     input=lambda grad, shifts, dims: roll(grad, _negative(shifts), dims),
     vmap=_rolled_each,
-    ordered=True,
+    ordered="first",
 )
 def roll(xp: Any, input: Array, shifts: Any, dims: Any = ()) -> Array:
     """A copy in which elements move along dims, or as if flattened, and come back at the start."""
@@ -376,7 +377,7 @@ def _padded_each(input: Any, input_shape: Any, pad: Any, value: Any) -> Any:
     input=lambda grad, pad: constant_pad_nd(grad, _cropping(pad)),
     vmap=_padded_each,
     jvp=lambda input_tangent, pad: constant_pad_nd(input_tangent, pad),
-    ordered=True,
+    ordered="first",
 )
 def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
     """input with value around it; pad goes from the last dimension on, and may be negative."""
@@ -445,7 +446,7 @@ def pad(input: Value, pad: Any, mode: str = "constant", value: Any = None) -> Va
         )
     if is_half(input.dtype.numpy_dtype):  # so that gradients of repeated elements are added there
         return _padded(input.to(float32), pad, mode).to(input.dtype)
-    return _padded(input, pad, mode)
+    return _as_pytorch_lays_it(_padded(input, pad, mode), input, mode)
 
 
 def _padded(input: Any, pad: Any, mode: str) -> Any:
@@ -460,6 +461,11 @@ def _padded(input: Any, pad: Any, mode: str) -> Any:
         before, after = _edges(source, dim, max(left, 0), max(right, 0), mode)
         input = cat([before, inner, after], dim)
     return input
+
+
+def _as_pytorch_lays_it(padded: Any, input: Any, mode: str) -> Any:
+    """In order if what is padded goes round, else as the images lay; PyTorch's kernels differ."""
+    return contiguous(padded) if mode == "circular" else following(padded, input)
 
 
 # ---- grids ----

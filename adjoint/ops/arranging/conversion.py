@@ -6,6 +6,7 @@ from typing import Any
 from adjoint.backends import backend_for, backend_of
 from adjoint.backends.numpy import host
 from adjoint.call.context import current
+from adjoint.call.promotion import channels_last as lies_last
 from adjoint.call.rule import FRONT
 from adjoint.device import device, device as as_device
 from adjoint.dtypes import (
@@ -382,6 +383,13 @@ def contiguous(input: Value, memory_format: Any = contiguous_format) -> Value:
     if isinstance(input, Tensor) and input.is_contiguous(memory_format):  # type: ignore[attr-defined]
         return input
     return clone(input, memory_format=memory_format)
+
+
+def following(result: Any, input: Any) -> Any:
+    """The result of a function of images in channels_last memory, if that is how they lie."""
+    if not isinstance(input, Tensor) or input.layer is not None or not lies_last(input.array):
+        return result
+    return contiguous(result, channels_last if input.ndim == 4 else channels_last_3d)
 
 
 @composite(numpy=True)

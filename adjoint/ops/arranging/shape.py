@@ -610,7 +610,7 @@ def _check_joined(tensors: Any, shapes: Any) -> None:
     autocast="widest",
     apart=True,
     exact_out=TypeError,
-    ordered=True,
+    ordered="all",
 )
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""

@@ -8,7 +8,7 @@ from adjoint.backends.numpy import host
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import to
+from adjoint.ops.arranging.conversion import following, to
 from adjoint.ops.arranging.shape import cat, narrow, squeeze, unsqueeze
 from adjoint.ops.neural.convolution import batched, each
 from adjoint.ops.neural.pooling import average_windows, table_of
@@ -153,6 +153,8 @@ def _adaptive_max(count: int) -> Any:
         if min(sizes) < 1:
             raise RuntimeError(f"{name}(): output_size must be positive, got {output_size}")
         values, places = greatest_in(input, tuple(sizes))
+        if count == 2:
+            values, places = following(values, input), following(places, input)
         return (values, places) if return_indices else values
 
     function.__name__ = function.__qualname__ = name

@@ -194,6 +194,7 @@ def _convolve_jvp(
     vmap=_convolve_over_batch,
     node_name="ConvolutionBackward0",
     home=None,
+    ordered="either",
     autocast="narrow",
 )
 def convolve(
@@ -253,6 +254,7 @@ def _convolve_back_jvp(
     vmap=_convolve_back_over_batch,
     node_name="ConvolutionBackward0",
     home=None,
+    ordered="either",
     autocast="narrow",
 )
 def convolve_back(

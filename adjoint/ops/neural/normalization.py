@@ -8,7 +8,7 @@ from adjoint.call.half_precision import is_half
 from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32
 from adjoint.ops.annotations import Array, Value, Values
-from adjoint.ops.arranging.conversion import finfo
+from adjoint.ops.arranging.conversion import contiguous, finfo, following
 from adjoint.ops.arranging.shape import expand, reshape
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.powers import rsqrt, square
@@ -168,7 +168,7 @@ def _root_tangent(
     return moved, on_power
 
 
-def _standardizer(name: str, node_name: str) -> Op:
+def _standardizer(name: str, node_name: str, ordered: Any = True) -> Op:
     """The op under one of PyTorch's names for its node."""
 
     @general(
@@ -180,7 +180,7 @@ def _standardizer(name: str, node_name: str) -> Op:
         returns="output mean variance",
         home=None,
         wide="rules",
-        ordered=True,
+        ordered=ordered,
     )
     def forward(
         xp: Any, input: Array, weight: Array | None, bias: Array | None, axes: Any, eps: float
@@ -194,7 +194,7 @@ def _standardizer(name: str, node_name: str) -> Op:
 
 
 layer_standardized = _standardizer("layer_standardized", "NativeLayerNormBackward0")
-batch_standardized = _standardizer("batch_standardized", "NativeBatchNormBackward0")
+batch_standardized = _standardizer("batch_standardized", "NativeBatchNormBackward0", "first")
 
 
 # ---- groups of channels, arranged within the op: recorded, that took longer than the work ----
@@ -420,7 +420,7 @@ def group_norm(
         raise RuntimeError(f"group_norm(): {channels} channels don't make {num_groups} groups")
     _check_channels("group_norm", input, weight=weight, bias=bias)
     _check_kinds("group_norm", input, weight=weight, bias=bias)
-    return group_standardized(input, weight, bias, num_groups, eps)[0]
+    return following(group_standardized(input, weight, bias, num_groups, eps)[0], input)
 
 
 def _check_running(name: str, input: Any, *running: Any) -> None:
@@ -554,7 +554,7 @@ def instance_norm(
     _check_running("instance_norm", input, running_mean, running_var)
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
     axes = tuple(range(2, input.ndim))
-    out, centre, spread = batch_standardized(input, factor, shift, axes, eps)
+    out, centre, spread = batch_standardized(contiguous(input), factor, shift, axes, eps)
     _note(running_mean, mean(centre, 0), momentum)
     _note(running_var, mean(spread, 0) * (count / max(count - 1, 1)), momentum)
     return out
@@ -577,4 +577,5 @@ def local_response_norm(
     flat = reshape(square(input), (input.shape[0], 1, channels, math.prod(input.shape[2:])))
     sides = ((size // 2, (size - 1) // 2), (0, 0))
     means = average_windows(flat, (size, 1), (1, 1), sides, (True, size))
-    return input / (reshape(means, tuple(input.shape)) * alpha + k) ** beta
+    around = following(reshape(means, tuple(input.shape)), input)
+    return input / (around * alpha + k) ** beta

@@ -9,6 +9,7 @@ from adjoint.backends.convolution import Layout
 from adjoint.backends.numpy import host
 from adjoint.call.rule import FOLD
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.conversion import following
 from adjoint.ops.arranging.shape import flatten, reshape
 from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise.activation import relu
@@ -147,6 +148,7 @@ def _picked(grad: Any, images: Any, *layout: Any) -> Any:
         grad, images, kernel, stride, padding, dilation
     ),
     images=lambda grad: zero_of(grad),
+    ordered="either",
     batching=FOLD,
     home=None,
     node_name="MaxPool2DWithIndicesBackwardBackward0",
@@ -207,7 +209,7 @@ def max_pool_back(
     jvp=lambda images, images_tangent, kernel, stride, padding, dilation: _picked(
         images_tangent, images, kernel, stride, padding, dilation
     ),
-    ordered=True,
+    ordered="first",
 )
 def max_pool_values(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
@@ -226,7 +228,7 @@ def _numbers(xp: Any, coordinates: Sequence[Any], sizes: Sequence[int]) -> Any:
     return total
 
 
-@general(batching=FOLD, home=None, ordered=True)
+@general(batching=FOLD, home=None, ordered="first")
 def max_pool_places(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Array:
@@ -391,7 +393,8 @@ def _max_unpool(count: int) -> Any:
         lead = (1, *input.shape[:1]) if input.ndim == count + 1 else tuple(input.shape[:2])
         shape = (*lead, math.prod(input.shape[-count:]))
         flat = reshape(input, shape), reshape(indices, shape)
-        return reshape(unpooled(*flat, math.prod(sizes)), (*input.shape[:-count], *sizes))
+        out = reshape(unpooled(*flat, math.prod(sizes)), (*input.shape[:-count], *sizes))
+        return following(out, input) if count == 2 else out
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Zeros with the elements of input where indices of a max_pool say."
@@ -451,7 +454,7 @@ def _divisor(xp: Any, sizes: Any, layout: Layout, rest: Any, dtype: Any) -> Any:
     node_name="AvgPool2DBackward0",
     batching=FOLD,
     home=None,
-    ordered=True,
+    ordered="images",
 )
 def average_windows(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, counting: Any
@@ -474,6 +477,7 @@ def average_windows(
         grad, kernel, stride, padding, counting
     ),
     node_name="AvgPool2DBackward0",
+    ordered="images",
     batching=FOLD,
     home=None,
 )

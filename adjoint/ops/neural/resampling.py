@@ -404,7 +404,7 @@ def pixel_unshuffle(input: Value, downscale_factor: int) -> Value:
     input=lambda grad, input_shape, groups: channel_shuffle(grad, input_shape[1] // groups),
     method=False,
     also="nn.functional nn.functional.native_channel_shuffle",
-    ordered=True,
+    ordered="first",
     batching=FOLD,
 )
 def channel_shuffle(xp: Any, input: Array, groups: int) -> Array:

@@ -5,7 +5,9 @@ depend smoothly on the parameters: their gradients are zero, as in PyTorch.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from adjoint.backends.chance import Even, Normal, cast
@@ -96,8 +98,31 @@ def _flipped(xp: Any, like: Any, p: Any, generator: Any) -> Any:
     return flips.astype(like.dtype)
 
 
+# The probability of the dropout whose mask is being drawn in several steps, for who looks on.
+_of_mask: ContextVar[float | None] = ContextVar("adjoint_of_mask", default=None)
+
+
+@contextmanager
+def drawn_as_mask(p: float) -> Iterator[None]:
+    """As a context: bernoulli_ draws what dropout_mask draws, so that a seed gives the same."""
+    token = _of_mask.set(p)
+    try:
+        yield
+    finally:
+        _of_mask.reset(token)
+
+
+def _kept(sizes: Any, p: float) -> Any:
+    """Which elements dropout keeps."""
+    return np.asarray(chosen(None).draw(lambda numbers: numbers.random(sizes, "float32"))) >= p
+
+
 def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
-    array[...] = _flipped(xp, array, p, generator)
+    dropped = _of_mask.get()
+    if dropped is None:
+        array[...] = _flipped(xp, array, p, generator)
+    else:
+        array[...] = xp.drawn(lambda sizes: _kept(sizes, dropped), array.shape)
 
 
 @general(
@@ -478,15 +503,14 @@ def _mask_over_batch(input: Any, p: float, scale: float, channels: bool) -> Any:
     return reshape(mask, (size, count, *mask.shape[1:]))
 
 
-@general(vmap=_mask_over_batch, draws="dropout", draws_by_form=True, home=None)
+@general(vmap=_mask_over_batch, draws="dropout", draws_by_form=True, home=None, ordered="first")
 def dropout_mask(xp: Any, input: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:
     """0 with probability p, else `scale`, for each element of input, or each of its channels."""
     shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else input.shape
     kind = input.dtype
 
     def draw(sizes: Any) -> Any:
-        drawn = chosen(None).draw(lambda numbers: numbers.random(sizes, "float32"))
-        kept = (np.asarray(drawn) >= p).astype(kind)
+        kept = _kept(sizes, p).astype(kind)
         return kept if scale == 1 else kept * kind.type(scale)
 
     return xp.drawn(draw, shape)

@@ -15,26 +15,12 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from adjoint.call.overriding import OperatorCall
 from adjoint.compat.torch_tree import assertion
 from adjoint.compat.torch_tree.fx.codegen import magic_methods, reflectable_magic_methods
 from adjoint.compat.torch_tree.fx.graph import Graph
 from adjoint.compat.torch_tree.fx.node import Argument, Node, Target, base_types, map_aggregate
 from adjoint.compat.torch_tree.overrides import is_tensor_method_or_property
 from adjoint.tensors.tensor import Tensor
-
-# How PyTorch calls the methods behind Tensor's operators.
-_OPERATOR_METHODS = {
-    "bitwise_and": "__and__",
-    "bitwise_left_shift": "__lshift__",
-    "bitwise_or": "__or__",
-    "bitwise_right_shift": "__rshift__",
-    "bitwise_xor": "__xor__",
-    "floor_divide": "__floordiv__",
-    "getitem": "__getitem__",
-    "setitem_": "__setitem__",
-    "true_divide": "div",
-}
 
 
 class TraceError(ValueError):
@@ -285,9 +271,8 @@ class Proxy:
             raise RuntimeError(f"a call of {orig_method} mixes proxies of several tracers")
         (tracer,) = tracers
         name = orig_method.__name__
-        method = _OPERATOR_METHODS.get(name, name)
-        if isinstance(orig_method, OperatorCall) or is_tensor_method_or_property(orig_method):
-            return tracer.create_proxy("call_method", method, args, kwargs)
+        if is_tensor_method_or_property(orig_method):
+            return tracer.create_proxy("call_method", name, args, kwargs)
         return tracer.create_proxy(
             "call_function", orig_method, args, kwargs, name=tracer.graph._target_to_str(name)
         )

@@ -11,6 +11,7 @@ from typing import Any, Final
 from adjoint import masked
 from adjoint.autograd.function import Function
 from adjoint.call.dispatch import tensors_in
+from adjoint.compat.overridable import behind
 from adjoint.compat.torch_tree.ops import operation_of
 from adjoint.compat.torch_tree.utils._python_dispatch import make_wrapper_subclass
 from adjoint.dtypes import bool_, float16, float32, float64, int8, int16, int32, int64
@@ -128,6 +129,7 @@ class MaskedTensor(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if not all(issubclass(cls, kind) or kind.__torch_function__ is None for kind in types):
             return NotImplemented
+        func, args = behind(func, args)
         with plain():
             return _answer(func, args, kwargs or {})
 

@@ -6,9 +6,11 @@ is a layer of its instances (`call.layers`), below those of transforms, and aske
 see PyTorch's operations and overloads (`compat.aten_steps`).
 """
 
+import contextlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final, Self
 
 from adjoint.call.context import (
@@ -509,3 +511,84 @@ def is_traceable_wrapper_subclass_type(t: type) -> bool:
         and hasattr(t, "__tensor_flatten__")
         and hasattr(t, "__tensor_unflatten__")
     )
+
+
+class BaseTorchDispatchMode(TorchDispatchMode):
+    """A mode that makes the calls as they are."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        return func(*args, **(kwargs or {}))
+
+
+def any_torch_dispatch_mode_on_stack() -> bool:
+    """Whether a mode is asked here."""
+    return bool(current().modes)
+
+
+@contextlib.contextmanager
+def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
+    """As a context: the modes from outside are not asked; it gives them."""
+    modes = _get_current_dispatch_mode_stack()
+    with Changed({"modes": ()}):
+        yield modes
+
+
+@contextlib.contextmanager
+def _pop_mode_temporarily(k: Any = None) -> Iterator[TorchDispatchMode]:
+    """As a context: the innermost mode is not asked; it gives that one."""
+    modes = current().modes
+    if not modes:
+        raise RuntimeError("_pop_mode_temporarily(): there is no mode to leave out here")
+    with Changed({"modes": modes[:-1]}):
+        yield modes[-1]
+
+
+def transform_subclass(
+    t: Any,
+    callback: Callable[[str, Any], Any],
+    outer_size: Any = None,
+    outer_stride: Any = None,
+) -> Any:
+    """A tensor that is made of others, of what a function makes of each, given with its name."""
+    names, context = t.__tensor_flatten__()
+    inner = {name: callback(name, getattr(t, name)) for name in names}
+    size = t.size() if outer_size is None else outer_size
+    stride = t.stride() if outer_stride is None else outer_stride
+    made = type(t).__tensor_unflatten__(inner, context, size, stride)
+    if made.shape != size or tuple(made.stride()) != tuple(stride):
+        raise RuntimeError(
+            f"{type(t).__name__}.__tensor_unflatten__ made a tensor of shape {tuple(made.shape)} "
+            f"and strides {tuple(made.stride())}; expected {tuple(size)} and {tuple(stride)}"
+        )
+    return made
+
+
+@dataclass
+class AliasInfo:
+    """What the schema of an operation says of the memory of an argument or a result."""
+
+    alias_set: set[str]
+    is_write: bool
+    name: str | None
+
+
+@dataclass
+class SchemaInfo:
+    """The same of all of them."""
+
+    args: list[AliasInfo]
+    outs: list[AliasInfo]
+
+
+def get_alias_info(func: Any) -> SchemaInfo:
+    """Which arguments of an operation share memory with results, and which it changes."""
+    schema = func._schema  # noqa: SLF001  # where PyTorch's overloads have it
+    args = [_alias_of(each.kind, each.name) for each in schema.arguments]
+    return SchemaInfo(args, [_alias_of(kind, None) for kind in schema.returns])
+
+
+def _alias_of(kind: Any, name: str | None) -> AliasInfo:
+    letters = {kind.alias.rstrip("!")} if kind.alias else set()
+    return AliasInfo(letters, kind.alias.endswith("!") or kind.mutated, name)

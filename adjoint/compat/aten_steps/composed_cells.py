@@ -1,0 +1,150 @@
+"""Dropout and cells of recurrent networks, composed as PyTorch does."""
+
+import math
+from typing import Any, Final
+
+from adjoint.call.context import current
+from adjoint.compat.aten_steps.answering import asking
+from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.elementwise.activation import relu, sigmoid
+from adjoint.ops.elementwise.arithmetic import add, mul, sub
+from adjoint.ops.elementwise.trigonometry import tanh
+from adjoint.ops.neural.linear import linear
+from adjoint.ops.sampling.random import drawn_as_mask
+from adjoint.tensors.views import apply_inplace
+
+# ---- dropout ----
+
+_FLOOR: Final = -1.7580993408473766  # see ops/neural/dropout.py
+
+
+def _is_drawn(input: Any, p: float, train: bool) -> bool:
+    """Whether there is chance in it; the rest is said, or refused, elsewhere."""
+    floats = category_of(input.dtype) >= FLOAT
+    return bool(train and 0 < p < 1 and floats and math.prod(input.shape))
+
+
+def _mask(ask: Any, input: Any, p: float, channels: bool) -> Any:
+    """1 where an element, or a channel, is kept, else 0; a seed gives what it gives elsewhere."""
+    if channels:
+        sizes = [*input.shape[:2], *[1] * (input.ndim - 2)]
+        mask = ask("new_empty", input, sizes)
+    else:
+        mask = ask("empty_like", input)
+    with drawn_as_mask(p):
+        return ask("bernoulli_.float", mask, *[] if p == 0.5 else [1 - p])
+
+
+def _factor(input: Any, p: float, channels: bool) -> Any:
+    with asking() as ask:
+        return ask("div_.Scalar", _mask(ask, input, p, channels), 1 - p)
+
+
+def _dropout(input: Any, p: float = 0.5, train: bool = True) -> Any:
+    if not _is_drawn(input, p, train):
+        return NotImplemented
+    return mul(input, _factor(input, p, False))
+
+
+def _dropout_in_place(input: Any, p: float = 0.5, train: bool = True) -> Any:
+    if not _is_drawn(input, p, train):
+        return NotImplemented
+    return apply_inplace(mul, [input, _factor(input, p, False)])
+
+
+def _feature_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
+    if not _is_drawn(input, p, train) or input.ndim < 2:
+        return NotImplemented
+    return mul(input, _factor(input, p, True))
+
+
+def _keeping_variance(input: Any, p: float, train: bool, channels: bool) -> Any:
+    if not _is_drawn(input, p, train) or (channels and input.ndim < 2):
+        return NotImplemented
+    stretch = 1 / math.sqrt((_FLOOR * _FLOOR * p + 1) * (1 - p))
+    with asking() as ask:
+        mask = _mask(ask, input, p, channels)
+        shift = ask("add.Scalar", mask, -1)
+        shift = ask("mul_.Scalar", shift, -_FLOOR * stretch)
+        shift = ask("add_.Scalar", shift, -_FLOOR * stretch * p)
+        mask = ask("mul_.Scalar", mask, stretch)
+    return apply_inplace(add, [mul(input, mask), shift, 1])
+
+
+def _alpha_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
+    return _keeping_variance(input, p, train, False)
+
+
+def _feature_alpha_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
+    return _keeping_variance(input, p, train, True)
+
+
+# ---- cells ----
+
+
+def _is_wide(*tensors: Any) -> bool:
+    """Whether all are of one type, and of two dimensions or one."""
+    given = [each for each in tensors if each is not None]
+    return len({each.dtype for each in given}) == 1 and given[0].ndim == 2
+
+
+def _changed(op: Any, target: Any, *more: Any) -> Any:
+    return apply_inplace(op, [target, *more, *op.defaults[1 + len(more) :]])
+
+
+def _with_both(input: Any, state: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    from_state = linear(state, w_hh, b_hh)
+    return _changed(add, from_state, linear(input, w_ih, b_ih))
+
+
+def _lstm_cell(
+    input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None
+) -> Any:
+    state, cell = hx
+    if not _is_wide(input, state, cell, w_ih, w_hh, b_ih, b_hh):
+        return NotImplemented
+    gates = _with_both(input, state, w_ih, w_hh, b_ih, b_hh).unsafe_chunk(4, 1)
+    entering, kept = _changed(sigmoid, gates[0]), _changed(sigmoid, gates[1])
+    new, shown = _changed(tanh, gates[2]), _changed(sigmoid, gates[3])
+    following = _changed(add, mul(kept, cell), mul(entering, new))
+    return mul(shown, tanh(following)), following
+
+
+def _multiplied(target: Any, factor: Any) -> Any:
+    """A product in place, of which PyTorch keeps what was there for the gradient of the factor."""
+    recorded = current().grad_enabled and factor.requires_grad
+    return _changed(mul, clone(target) if recorded else target, factor)
+
+
+def _gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    if not _is_wide(input, hx, w_ih, w_hh, b_ih, b_hh):
+        return NotImplemented
+    entering = linear(input, w_ih, b_ih).unsafe_chunk(3, 1)
+    staying = linear(hx, w_hh, b_hh).unsafe_chunk(3, 1)
+    reset = _changed(sigmoid, _changed(add, staying[0], entering[0]))
+    update = _changed(sigmoid, _changed(add, staying[1], entering[1]))
+    new = _changed(tanh, add(entering[2], _multiplied(staying[2], reset)))
+    return _changed(add, _multiplied(sub(hx, new), update), new)
+
+
+def _rnn_cell(activation: Any) -> Any:
+    def cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+        if not _is_wide(input, hx, w_ih, w_hh, b_ih, b_hh):
+            return NotImplemented
+        return activation(_with_both(input, hx, w_ih, w_hh, b_ih, b_hh))
+
+    return cell
+
+
+FUNCTIONS: Final[dict[str, Any]] = {
+    "dropout": _dropout,
+    "dropout_": _dropout_in_place,
+    "feature_dropout": _feature_dropout,
+    "alpha_dropout": _alpha_dropout,
+    "feature_alpha_dropout": _feature_alpha_dropout,
+    "lstm_cell": _lstm_cell,
+    "gru_cell": _gru_cell,
+    "rnn_tanh_cell": _rnn_cell(tanh),
+    "rnn_relu_cell": _rnn_cell(relu),
+}
