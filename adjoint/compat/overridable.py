@@ -71,7 +71,14 @@ _OF_OBJECTS = """
 # Operators that are asked about by the name of a method alone.
 _UNNAMED = ["__abs__", "__getstate__", "__neg__", "__pos__", "__reduce__", "__sizeof__", "__str__"]
 # Functions that PyTorch lists neither here nor there.
-_NEITHER = ["from_dlpack", "segment_reduce", "set_default_dtype", "to_dlpack", "while_loop"]
+_NEITHER = [
+    "from_dlpack",
+    "segment_reduce",
+    "set_default_dtype",
+    "symeig",
+    "to_dlpack",
+    "while_loop",
+]
 # Methods that PyTorch's tensors do not have: for adjoint's other parts, and some of ops.
 _OWN = """
     __array_function__ __array_ufunc__ concrete_array constant_pad_nd conv_tbc counter current_array
