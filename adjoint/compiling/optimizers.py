@@ -157,7 +157,8 @@ def _stateless(optimizer: Any, param: Any) -> StatelessError:
 
 def _hooks_of(optimizer: Any) -> tuple[Any, ...]:
     """The ids of the hooks that are called before and after its steps."""
-    return tuple(optimizer._step_pre_hooks), tuple(optimizer._step_post_hooks)  # noqa: SLF001
+    before, after = optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks  # noqa: SLF001
+    return tuple(before), tuple(after)
 
 
 def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:
