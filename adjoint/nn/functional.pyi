@@ -1,6 +1,7 @@
 """The types of nn/functional.py and of what ops add to it; written by python -m tools.stubs."""
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
+from adjoint.ops.neural import dropout as whole_dropout
 from adjoint.ops.neural.resampling import unfold as unfold
 from adjoint.tensors.tensor import Tensor
 from typing import Any
