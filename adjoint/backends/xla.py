@@ -173,14 +173,15 @@ class Program:
 
     def results_at_once(self, arrays: list[Any]) -> list[Any]:
         """The same for arrays of JAX's own, all of them, which needs less preparation."""
-        given = list(arrays)
-        for position, copied in zip(self.overwritten, self.copies(arrays)):
-            given[position] = copied
+        if self.overwritten:
+            arrays = arrays.copy()
+            for position, copied in zip(self.overwritten, self.copies(arrays)):
+                arrays[position] = copied
         if self.ready is None:
             with wide():
                 taking = _jax.jit(self.only.__wrapped__, donate_argnums=self.overwritten)
-                self.ready = taking.lower(*given).compile()
-        found: list[Any] = self.ready(*given)
+                self.ready = taking.lower(*arrays).compile()
+        found: list[Any] = self.ready(*arrays)
         return found
 
     def copies(self, arrays: list[Any]) -> list[Any]:

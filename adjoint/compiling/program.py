@@ -94,6 +94,8 @@ class Program:
         if self.simple:
             for event in self.events:
                 self.inputs.give(event, event.act())
+            if self.overwriting is None:
+                return self.finish(arguments, self._results(inputs), None)
             return self._finished(arguments, inputs, None)
         visit = Visit(self, arguments)
         try:
@@ -181,8 +183,8 @@ class Program:
         if self.rest is not None:
             self._join(made, arguments, run)
         answer = self.answer(made, arguments)
-        calls = self.copies.calls + self._further_calls(visit)
-        self._write(calls, arguments, outputs, made)
+        further = self._further_calls(visit) if self.events or visit is not None else []
+        self._write(self.copies.calls + further, arguments, outputs, made)
         if self.on_xla:
             self._follow(outputs)
         return answer
