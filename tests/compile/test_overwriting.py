@@ -1,7 +1,6 @@
 """Results on XLA take over the memory of what they replace, unless somebody else looks at it."""
 
 import gc
-import itertools
 import sys
 
 import numpy as np
@@ -12,8 +11,7 @@ jax = pytest.importorskip("jax")
 import adjoint
 from adjoint import nn, optim
 from adjoint.backends import xla
-from tests.compile.test_interrupts import TRACED, differs
-from tests.signals import heard_at
+from tests.compile.test_interrupts import heard_everywhere
 
 compiled_package = pytest.mark.skipif(
     not adjoint.__compiled__, reason="the sources never take over memory: Python hears signals"
@@ -153,17 +151,7 @@ def test_a_tensor_that_got_another_array_is_taken_as_it_is():
 
 @pytest.mark.parametrize("schedule", [False, True])
 def test_wherever_a_signal_is_heard_all_or_nothing(schedule):
-    training = Training(schedule=schedule).warmed()
-    befores, afters = 0, 0
-    for number in itertools.count():
-        grads = [parameter.grad for parameter in training.model.parameters()]  # ids stay theirs
-        before = training.seen()
-        if not heard_at(number, training.call, folder=TRACED):
-            break
-        changes = {differs(a, b) for a, b in zip(before, training.seen(), strict=True)}
-        assert len(changes) == 1, f"at place {number}"
-        befores, afters = (befores, afters + 1) if changes.pop() else (befores + 1, afters)
-        del grads
+    befores, afters = heard_everywhere(Training(schedule=schedule).warmed())
     assert befores > 20
     assert afters > 0
 
