@@ -320,7 +320,7 @@ def sampled_slopes(
     if found is None:
         nothing = xp.zeros((), grad.dtype)
         slopes = _linear_slopes(grad, input, grid, padding_mode, align, needs)
-        found = tuple([nothing if slope is None else slope for slope in slopes])
+        found = tuple([nothing if s is None else xp.ascontiguousarray(s) for s in slopes])
     by_input, by_grid = found
     return by_input, by_grid
 
