@@ -15,6 +15,7 @@ ALLOWED = {
     "nn/gates.py:stand_in": "it shows the very memory of the tensor it stands for",
     "nn/gates.py:write_back": "what was done to a stand-in's memory is done to a tensor's",
     "ops/sparse/layers.py:take_over": "it has no memory, but an array that looks like it",
+    "ops/arranging/conversion.py:following": "how a tensor lies in memory, its array says",
     "ops/op.py:recorded": "results that are known go into the graph as they are",
     "nn/utils/clip_grad.py:_scale": "hundreds of small gradients, at half the time of an op each",
     "nn/utils/clip_grad.py:_plain": "the same",
