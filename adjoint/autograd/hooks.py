@@ -175,9 +175,10 @@ def pre_table(hooks: NodeHooks) -> HookTable:
     """The table of pre-hooks, made if there is none."""
     if hooks.pre is None:
         made = HookTable()
+        anew: Any = hooks  # read anew (docs/notes/build.md)
         if INTERPRETED:
             exchange(hooks, "pre", None, made)
-        elif hooks.pre is None:  # still: memory for it may have let another thread run
+        elif anew.pre is None:
             hooks.pre = made
     found = hooks.pre
     assert found is not None
@@ -188,9 +189,10 @@ def post_table(hooks: NodeHooks) -> HookTable:
     """The table of post-hooks, made if there is none."""
     if hooks.post is None:
         made = HookTable()
+        anew: Any = hooks
         if INTERPRETED:
             exchange(hooks, "post", None, made)
-        elif hooks.post is None:
+        elif anew.post is None:
             hooks.post = made
     found = hooks.post
     assert found is not None

@@ -254,9 +254,10 @@ class Node(WeakBase):
         """A dictionary for the user's own notes."""
         if self.notes is None:
             made: dict[Any, Any] = {}
+            anew: Any = self
             if INTERPRETED:
                 exchange(self, "notes", None, made)
-            elif self.notes is None:
+            elif anew.notes is None:
                 self.notes = made
         found = self.notes
         assert found is not None
@@ -331,9 +332,10 @@ class Node(WeakBase):
         """The record of hooks, made if there is none."""
         if self.hooks is None:
             made = NodeHooks()
+            anew: Any = self  # read anew (docs/notes/build.md)
             if INTERPRETED:
                 exchange(self, "hooks", None, made)
-            elif self.hooks is None:  # still: memory for it may have let another thread run
+            elif anew.hooks is None:
                 self.hooks = made
         found = self.hooks
         assert found is not None

@@ -181,10 +181,12 @@ class Scope:
             inner = with_modes(outer, self._grad_enabled, outer.inference)
         around = self._outside(outer, outer) if self._early else outer
         if self._entered is None:
+            made: list[Entry] = []
+            anew: Any = self
             if INTERPRETED:
-                exchange(self, "_entered", None, [])
-            else:
-                self._entered = []
+                exchange(self, "_entered", None, made)
+            elif anew._entered is None:  # noqa: SLF001  # its own
+                self._entered = made
         entered = self._entered
         assert entered is not None
         entry = Entry(get_ident(), around, inner)

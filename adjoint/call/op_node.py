@@ -418,9 +418,10 @@ class OpNode(Node):
         """What tells of changes to results, made at the first need."""
         if self.watched is None:
             made = Watched()
+            anew: Any = self
             if INTERPRETED:
                 exchange(self, "watched", None, made)
-            elif self.watched is None:
+            elif anew.watched is None:
                 self.watched = made
         found = self.watched
         assert found is not None

@@ -177,9 +177,10 @@ class TensorCore(WeakBase):
         """The record of rare state, made if there is none."""
         if self.extras is None:
             made = Extras()
+            anew: Any = self  # read anew (docs/notes/build.md)
             if INTERPRETED:
                 exchange(self, "extras", None, made)
-            elif self.extras is None:  # still: memory for it may have let another thread run
+            elif anew.extras is None:
                 self.extras = made
         found = self.extras
         assert found is not None
@@ -191,9 +192,10 @@ class TensorCore(WeakBase):
         if extras.counter is None:
             node = self.node
             made = VersionCounter() if node is None else node.output_counter(self.output_number)
+            anew: Any = extras
             if INTERPRETED:
                 exchange(extras, "counter", None, made)
-            elif extras.counter is None:
+            elif anew.counter is None:
                 extras.counter = made
         found = extras.counter
         assert found is not None
