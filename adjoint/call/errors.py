@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint._base import signal_handlers
 from adjoint.backends import NoValuesError, libraries
-from adjoint.call.kinds import misplaced
+from adjoint.call.argument_types import misplaced
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op

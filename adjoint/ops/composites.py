@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
-from adjoint.call.kinds import misplaced
+from adjoint.call.argument_types import misplaced
 from adjoint.call.overriding import (
     answered_elsewhere,
     created_by,
