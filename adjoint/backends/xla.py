@@ -151,7 +151,6 @@ class Program:
         self.kinds: list[Any] = []  # data types of the inputs of a program of one piece
         self.ready: Any = None
         self.only: Any = steps[0].call if len(steps) == 1 and steps[0].host == XLA else None
-        self.overwritten: list[int] = []  # positions of inputs whose memory results may take over
 
     def take_words(self, kinds: dict[int, Any]) -> None:
         """Take inputs of these data types, at these positions, in words: see `words`."""
@@ -173,28 +172,65 @@ class Program:
 
     def results_at_once(self, arrays: list[Any]) -> list[Any]:
         """The same for arrays of JAX's own, all of them, which needs less preparation."""
-        if self.overwritten:
-            arrays = arrays.copy()
-            for position, copied in zip(self.overwritten, self.copies(arrays)):
-                arrays[position] = copied
         if self.ready is None:
             with wide():
-                taking = _jax.jit(self.only.__wrapped__, donate_argnums=self.overwritten)
-                self.ready = taking.lower(*arrays).compile()
+                self.ready = self.only.lower(*arrays).compile()
         found: list[Any] = self.ready(*arrays)
         return found
 
-    def copies(self, arrays: list[Any]) -> list[Any]:
-        """Copies of the inputs whose memory results take over."""
-        return [_jax.numpy.array(arrays[each], copy=True) for each in self.overwritten]
 
-    def overwriting(self) -> Any:
+class Taking:
+    """A program of one piece whose results take over memory: of inputs, and of spare arrays.
+
+    Spare arrays come after the inputs, and are not read. JAX gives the memory of arrays to results
+    of their kind in the order of both, so that results which take over come first, in that order.
+    """
+
+    def __init__(self, program: Program, taken: dict[int, int], count: int) -> None:
+        self.program = program
+        self.positions = sorted(taken)  # of what is taken over, the spare arrays last
+        first = [taken[position] for position in self.positions]
+        self.order = [*first, *(n for n in range(count) if n not in set(first))]
+        self.places = sorted(range(count), key=self.order.__getitem__)  # of each result
+        self.ready: Any = None
+
+    def _prepare(self, arrays: list[Any]) -> None:
+        function, reading = self.program.only.__wrapped__, len(self.program.inputs)
+
+        def ordered(*given: Any) -> Any:
+            found = function(*given[:reading])
+            return [found[number] for number in self.order]
+
+        with wide():
+            made = _jax.jit(ordered, donate_argnums=self.positions, keep_unused=True)
+            self.ready = made.lower(*arrays).compile()
+
+    def results(self, arrays: list[Any]) -> list[Any]:
+        """The outputs of the program, which take over copies."""
+        arrays = arrays.copy()
+        for position, copied in zip(self.positions, self.copies(arrays)):
+            arrays[position] = copied
+        if self.ready is None:
+            self._prepare(arrays)
+        found = self.ready(*arrays)
+        return [found[place] for place in self.places]
+
+    def copies(self, arrays: list[Any]) -> list[Any]:
+        """Copies of the arrays whose memory results take over."""
+        return [_jax.numpy.array(arrays[each], copy=True) for each in self.positions]
+
+    def call(self) -> Any:
         """The call that takes over memory, of C++ alone; None before a first call has prepared it.
 
         Python code would hear signals between the program's end and what is done with its results.
         """
         call = getattr(self.ready, "_call", None)
-        return call if type(call) is type(self.only) else None
+        return call if type(call) is type(self.program.only) else None
+
+
+def kinds(arrays: list[Any]) -> list[Any]:
+    """The shapes and data types of arrays, as JAX knows them; of other libraries' None."""
+    return [getattr(array, "aval", None) for array in arrays]
 
 
 def signatures(call: Any) -> int:

@@ -12,8 +12,8 @@ from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.host import Visit
 from adjoint.compiling.inputs import Inputs
 from adjoint.compiling.outcomes import Outcome
-from adjoint.compiling.overwriting import Overwriting
-from adjoint.compiling.places import Argument, GradientOf, Place
+from adjoint.compiling.overwriting import Form, Overwriting, Results
+from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.compiling.resuming import Resumed
 from adjoint.optim.writes import write_at_once
 from adjoint.tensors.core import NDARRAY, counting, have_kept, renew, set_attribute
@@ -62,8 +62,8 @@ class Program:
         # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
         self.following = self._followed(traced.out_avals) if self.on_xla else []
         self.overwriting: Overwriting | None = None
-        if self.xla.only is not None and self.rest is None and self.following and not INTERPRETED:
-            self.overwriting = Overwriting(self.xla, self.inputs, self.following)
+        if self.xla.only is not None and self.rest is None and self.on_xla and not INTERPRETED:
+            self.overwriting = self._overwriting(tracing, outcome, traced.out_avals)
 
     # ---- before ----
 
@@ -112,10 +112,12 @@ class Program:
 
     def _finished(self, arguments: list[Any], inputs: list[Any], visit: Visit | None) -> Any:
         """The answer of a program of one piece, when all is written."""
-        call = None if self.overwriting is None else self.overwriting.call()
-        if call is None:
+        if self.overwriting is None or self.inputs.handed:
             return self.finish(arguments, self._results(inputs), visit)
-        return self._launched(call, arguments, inputs, visit)
+        form, arrays, call = self.overwriting.form(inputs)
+        if call is None:
+            return self.finish(arguments, form.taking.results(arrays), visit)
+        return self._launched(form, call, arguments, arrays, visit)
 
     def _results(self, inputs: list[Any]) -> list[Any]:
         """The outputs of a program of one piece."""
@@ -124,20 +126,27 @@ class Program:
         return self.xla.results_at_once(inputs)
 
     def _launched(
-        self, call: Any, arguments: list[Any], inputs: list[Any], visit: Visit | None
+        self, form: Form, call: Any, arguments: list[Any], arrays: list[Any], visit: Visit | None
     ) -> Any:
         """The answer, by a call that takes over memory: tensors get results as it returns."""
-        assert self.overwriting is not None
         made = [Tensor(_BLANK, AS_IS) for _ in self.made]
         answer = self.answer(made, arguments)
         changed = [place.found(arguments) for place, _, _ in self.varying]
         counters = [changed[number].counter() for number in self.bumps]
         leaves, gradients = self._gradients(arguments, made)
         calls = self._further_calls(visit)
-        outputs = self.overwriting.launched(
-            call, inputs, made + changed, self.written, leaves, gradients, counters, calls
+        outputs = form.launched(
+            call,
+            (self.inputs.taken, xla.is_wide()),
+            arrays,
+            made + changed,
+            form.written,
+            leaves,
+            gradients,
+            counters,
+            calls,
         )
-        self._follow(outputs)
+        self._follow(form.following, outputs)
         return answer
 
     def _further_calls(self, visit: Visit | None) -> list[tuple[Any, ...]]:
@@ -186,7 +195,7 @@ class Program:
         further = self._further_calls(visit) if self.events or visit is not None else []
         self._write(self.copies.calls + further, arguments, outputs, made)
         if self.on_xla:
-            self._follow(outputs)
+            self._follow(self.following, outputs)
         return answer
 
     def _write(
@@ -231,10 +240,33 @@ class Program:
                 found.append((number, position, output))
         return found
 
-    def _follow(self, outputs: list[Any]) -> None:
+    def _overwriting(self, tracing: Any, outcome: Outcome, kinds: list[Any]) -> Overwriting | None:
+        """What lets results take over memory; None where there is none to be taken over."""
+        sources = [tracing.inputs[number] for number in self.xla.inputs]
+        met = [source.place for source in sources if isinstance(source, Lifted)]
+        met += [place for place, _, _ in outcome.changed]
+        met += [place for _, _, place in self.gradients if place is not None]
+        met += [place for _, place in self.answers if isinstance(place, Place)]
+        needed = {id(place.owner.tensor) for place in met if isinstance(place, GradientOf)}
+        renewed = {
+            slot: (place.tensor, self.made[slot])
+            for place, slot, _ in self.gradients
+            if slot >= 0
+            and type(place) is Place
+            and id(place.tensor) not in needed
+            and tracing.lifted[id(place.tensor)].gradient is not None
+        }
+        if self.inputs.spread or not (self.following or renewed):
+            return None
+        results = Results(
+            self.xla, kinds, self.written, self.following, list(renewed.values())
+        )
+        return Overwriting(results, self.inputs)
+
+    def _follow(self, following: list[tuple[int, int, int]], outputs: list[Any]) -> None:
         """Know what tensors hold now as the inputs of the next call, so that none is looked at."""
         inputs = self.inputs
-        for number, position, output in self.following:
+        for number, position, output in following:
             inputs.known[number] = inputs.arrays[position] = outputs[output]
 
     def answer(self, made: list[Any], arguments: list[Any]) -> Any:

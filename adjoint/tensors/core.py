@@ -287,6 +287,27 @@ def most_held(arrays: list[Any], positions: list[int]) -> int:
 UNSHARED: Final = most_held([object()], [0])  # by the list alone
 
 
+def most_held_gradient(leaves: list[Any]) -> int:
+    """How often a gradient of these leaves, or its array, is referred to, of the one most often."""
+    most = 0
+    for each in leaves:
+        leaf: TensorCore = each
+        gradient = leaf.gradient
+        if gradient is not None:
+            array = gradient.array
+            most = max(most, getrefcount(gradient), getrefcount(array))
+    return most
+
+
+def _least_held_gradient() -> int:
+    leaf = TensorCore(None)
+    leaf.gradient = TensorCore(object())
+    return most_held_gradient([leaf])
+
+
+THROWN_AWAY: Final = _least_held_gradient()  # when the leaf gets another gradient
+
+
 def _count_up(counters: list[VersionCounter]) -> None:
     for counter in counters:
         counter.value += 1

@@ -56,11 +56,16 @@ class Training:
             [tensor.detach().cpu().numpy().copy() for tensor in tensors],
             [tensor._version for tensor in self.model.parameters()],
             [id(parameter.grad) for parameter in self.model.parameters()],
+            [parameter.grad.cpu().numpy().copy() for parameter in self.model.parameters()],
         ]
 
 
 def places(training):
     return [p.array.unsafe_buffer_pointer() for p in training.model.parameters()]
+
+
+def places_of_gradients(training):
+    return [p.grad.array.unsafe_buffer_pointer() for p in training.model.parameters()]
 
 
 @pytest.mark.parametrize("schedule", [False, True])
@@ -135,6 +140,155 @@ def test_who_looks_at_the_memory_keeps_it(look):
     assert not np.array_equal(np.array(training.model[0].weight.detach().cpu()).ravel(), before)
 
 
+@compiled_package
+def test_memory_of_gradients_that_are_thrown_away_is_taken_over():
+    training = Training().warmed()
+    before = places_of_gradients(training)
+    training.call()
+    assert places_of_gradients(training) == before
+    other = training.model[0].weight.grad
+    training.call()
+    assert places_of_gradients(training)[0] != before[0]
+    del other
+    training.call()
+    before = places_of_gradients(training)
+    training.call()
+    assert places_of_gradients(training) == before
+
+
+@compiled_package
+def test_tensors_of_one_shape_keep_their_own_memory():
+    model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)]).to("xla")
+    optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    x = adjoint.randn(5, 4).to("xla")
+
+    @adjoint.compile
+    def step():
+        optimizer.zero_grad()
+        (model(x) ** 2).sum().backward()
+        optimizer.step()
+
+    def seen():
+        momenta = [state["momentum_buffer"] for state in optimizer.state.values()]
+        kept = [*model.parameters(), *(p.grad for p in model.parameters()), *momenta]
+        return [tensor.array.unsafe_buffer_pointer() for tensor in kept]
+
+    for _ in range(4):
+        step()
+    before = seen()
+    step()
+    assert seen() == before
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda weight: weight.grad,
+        lambda weight: weight.grad.detach(),
+        lambda weight: weight.grad.view(-1),
+        lambda weight: weight.grad.numpy(force=True),
+        lambda weight: weight.grad.array,
+        lambda weight: {"gradient": weight.grad}["gradient"],
+        lambda weight: adjoint.from_dlpack(weight.grad),
+    ],
+    ids=["grad", "detach", "view", "numpy", "array", "dictionary", "dlpack"],
+)
+def test_who_looks_at_a_gradient_keeps_it(look):
+    training = Training().warmed()
+    seen = look(training.model[0].weight)
+    before = np.array(training.model[0].weight.grad.cpu()).ravel()
+    for _ in range(2):
+        training.call()
+    np.testing.assert_array_equal(np.array(getattr(seen, "array", seen)).reshape(-1), before)
+    assert not np.array_equal(np.array(training.model[0].weight.grad.cpu()).ravel(), before)
+
+
+def steps_of_gradients():
+    """Functions that do something with the gradients there are before they make new ones."""
+
+    def answered(first, second, backward):
+        old = first.grad
+        first.grad = None
+        backward()
+        return old
+
+    def exchanged(first, second, backward):
+        first.grad, second.grad = second.grad, None
+        backward()
+        return first.grad
+
+    def added(first, second, backward):
+        backward()
+        return first.grad * 2
+
+    def handed_on(first, second, backward):
+        old, first.grad = first.grad, None
+        backward()
+        second.grad = old
+        return second.grad + 1
+
+    def read(first, second, backward):
+        old, first.grad, second.grad = first.grad, None, None
+        backward()
+        return old * first.grad
+
+    def changed(first, second, backward):
+        old, first.grad = first.grad, None
+        old *= 3
+        backward()
+        return first.grad
+
+    return [answered, exchanged, added, handed_on, read, changed]
+
+
+@pytest.mark.parametrize("step", steps_of_gradients(), ids=lambda step: step.__name__)
+def test_gradients_that_are_used_are_not_taken_over(step):
+    logs = []
+    for compiled in (False, True):
+        first, second = (
+            adjoint.full((3,), value).to("xla").requires_grad_() for value in (1.5, 2.5)
+        )
+
+        def backward(first=first, second=second):
+            ((first.detach() + 1) * first**2 + second**3).sum().backward()
+
+        def call(first=first, second=second, backward=backward):
+            return step(first, second, backward)
+
+        backward()
+        made = adjoint.compile(call) if compiled else call
+        kept = []
+        for _ in range(6):
+            kept.append(made().detach())
+            with adjoint.no_grad():
+                first += 0.5
+        kept += [first.grad, second.grad]
+        logs.append([np.array(each.cpu()) for each in kept if each is not None])
+    np.testing.assert_allclose(logs[0], logs[1], rtol=1e-6)
+
+
+@compiled_package
+def test_gradients_alone_take_over_memory_too():
+    model = nn.Linear(3, 2).to("xla")
+    x = adjoint.randn(5, 3).to("xla")
+
+    @adjoint.compile
+    def gradients():
+        model.zero_grad()
+        (model(x) ** 2).sum().backward()
+
+    for _ in range(4):
+        gradients()
+    before = [p.grad.array.unsafe_buffer_pointer() for p in model.parameters()]
+    gradients()
+    assert [p.grad.array.unsafe_buffer_pointer() for p in model.parameters()] == before
+    model.weight.grad = adjoint.ones(2, 3).to("xla")
+    gradients()
+    assert not (model.weight.grad.cpu() == 1).any()
+    with pytest.raises(RuntimeError):
+        model.weight.grad = adjoint.ones(3, 2).to("xla")
+
+
 def test_a_tensor_that_got_another_array_is_taken_as_it_is():
     training, other = Training().warmed(), Training().warmed()
     for each in (training, other):
@@ -163,7 +317,7 @@ def test_a_signal_heard_while_a_call_is_prepared_loses_nothing(monkeypatch):
         parameter.data = parameter.data.clone()  # so that the call is not known to be C++'s alone
     before = training.seen()
     (signature,) = training.call.signatures.values()
-    call = signature.programs[0].xla.overwriting()
+    call = signature.programs[0].overwriting.sparing.taking.call()
 
     class Interrupted:
         """The call, with a signal that is heard when it has been made."""
@@ -175,7 +329,7 @@ def test_a_signal_heard_while_a_call_is_prepared_loses_nothing(monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(xla.Program, "overwriting", lambda program: Interrupted())
+        patched.setattr(xla.Taking, "call", lambda taking: Interrupted())
         with pytest.raises(KeyboardInterrupt):
             training.call()
     for ours, old in zip(training.seen(), before, strict=True):
