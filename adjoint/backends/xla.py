@@ -229,8 +229,12 @@ class Taking:
 
 
 def kinds(arrays: list[Any]) -> list[Any]:
-    """The shapes and data types of arrays, as JAX knows them; of other libraries' None."""
-    return [getattr(array, "aval", None) for array in arrays]
+    """What JAX tells arrays apart by in a call; of other libraries' arrays None."""
+    try:
+        # The public name is code of Python's.
+        return [each.aval for each in arrays] + [each._committed for each in arrays]  # noqa: SLF001
+    except AttributeError:
+        return [None] * (2 * len(arrays))
 
 
 def signatures(call: Any) -> int:

@@ -32,7 +32,9 @@ class Form:
         self.leaves = leaves  # those whose gradients have it
         places = self.taking.places
         self.written = [places[output] for output in results.written]
-        self.following = [(*others, places[output]) for *others, output in results.following]
+        self.following = [
+            (n, position, places[output]) for n, position, output in results.following
+        ]
         self.known: Any = None  # how the inputs and JAX's settings were when C++ made the call
 
     def launched(self, call: Any, kind: Any, arrays: list[Any], *writes: Any) -> Any:
@@ -88,18 +90,31 @@ class Overwriting:
         self.kinds = [results.kinds[output] for _, output in results.renewed]
         spare = {len(inputs.arrays) + n: output for n, (_, output) in enumerate(results.renewed)}
         self.sparing = Form(results, taken | spare, tensors, self.leaves)
+        self.known: list[Any] = []  # kinds of gradients at the last call
+        self.changes = 0  # of those
+        self.looked_at = -1  # how many arrays tensors had come with, when all were XLA's
+
+    def kind(self) -> tuple[Any, ...]:
+        """What C++ tells calls apart by: how often it has changed, and a setting of JAX's."""
+        return self.inputs.taken, self.changes, xla.is_wide()
 
     def form(self, arrays: list[Any]) -> tuple[Form, list[Any], Any]:
         """How a call is made, its arrays, and what makes it; None if another needs one of them."""
-        inputs = self.inputs
-        if most_held(arrays, self.positions) > UNSHARED + OTHERS:
-            return self.plain, arrays, None
-        if any(type(inputs.known[number]) is NDARRAY for number in self.numbers):
+        if most_held(arrays, self.positions) > UNSHARED + OTHERS or not self._own_arrays():
             return self.plain, arrays, None
         spares = self._thrown_away()
         if spares:
             return self.sparing, arrays + spares, self.sparing.taking.call()
         return self.plain, arrays, self.plain.taking.call()
+
+    def _own_arrays(self) -> bool:
+        """Whether all tensors that get results have arrays of XLA's."""
+        inputs = self.inputs
+        if self.looked_at != inputs.taken:
+            if any(type(inputs.known[number]) is NDARRAY for number in self.numbers):
+                return False
+            self.looked_at = inputs.taken
+        return True
 
     def _thrown_away(self) -> list[Any]:
         """The arrays of the gradients that are replaced, if nobody else refers to them."""
@@ -107,7 +122,9 @@ class Overwriting:
             return []
         spares = [leaf.gradient.array for leaf in self.leaves]
         kinds = xla.kinds(spares)
-        if kinds != self.kinds:
-            return []
-        self.kinds = kinds  # the very objects that the next gradients have: quickly compared
+        if kinds != self.known:
+            if kinds[: len(spares)] != self.kinds:
+                return []
+            self.known = kinds
+            self.changes += 1
         return spares

@@ -46,6 +46,11 @@ class GradientOf(Place):
         return self.owner.found(arguments).gradient
 
 
+def same_at_every_call(places: list[Place]) -> list[Any] | None:
+    """The tensors of these places; None if a call decides which they are."""
+    return [place.tensor for place in places] if {type(p) for p in places} <= {Place} else None
+
+
 class Lifted:
     """A tensor from outside that a trace has met, and how it was before."""
 

@@ -13,7 +13,7 @@ from adjoint.compiling.host import Visit
 from adjoint.compiling.inputs import Inputs
 from adjoint.compiling.outcomes import Outcome
 from adjoint.compiling.overwriting import Form, Overwriting, Results
-from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
+from adjoint.compiling.places import Argument, GradientOf, Lifted, Place, same_at_every_call
 from adjoint.compiling.resuming import Resumed
 from adjoint.optim.writes import write_at_once
 from adjoint.tensors.core import NDARRAY, counting, have_kept, renew, set_attribute
@@ -49,6 +49,8 @@ class Program:
         self.written = self.made + [output for _, output, _ in self.varying]
         self.receiving = [] if self.on_xla else [outcome.packing.receiving[n] for n in self.made]
         self.gradients = outcome.gradients
+        self.changed = same_at_every_call([place for place, _, _ in self.varying])
+        self.leaves = same_at_every_call([place for place, _, _ in self.gradients])
         self.answers = outcome.answers
         self.tree = outcome.tree
         flat = self.tree.num_nodes == self.tree.num_leaves + 1
@@ -129,15 +131,18 @@ class Program:
         self, form: Form, call: Any, arguments: list[Any], arrays: list[Any], visit: Visit | None
     ) -> Any:
         """The answer, by a call that takes over memory: tensors get results as it returns."""
+        assert self.overwriting is not None
         made = [Tensor(_BLANK, AS_IS) for _ in self.made]
         answer = self.answer(made, arguments)
-        changed = [place.found(arguments) for place, _, _ in self.varying]
+        changed = self.changed
+        if changed is None:
+            changed = [place.found(arguments) for place, _, _ in self.varying]
         counters = [changed[number].counter() for number in self.bumps]
         leaves, gradients = self._gradients(arguments, made)
         calls = self._further_calls(visit)
         outputs = form.launched(
             call,
-            (self.inputs.taken, xla.is_wide()),
+            self.overwriting.kind(),
             arrays,
             made + changed,
             form.written,
@@ -160,7 +165,9 @@ class Program:
 
     def _gradients(self, arguments: list[Any], made: list[Any]) -> tuple[list[Any], list[Any]]:
         """The leaves whose gradient is set, and to what."""
-        leaves = [place.found(arguments) for place, _, _ in self.gradients]
+        leaves = self.leaves
+        if leaves is None:
+            leaves = [place.found(arguments) for place, _, _ in self.gradients]
         gradients = [
             made[slot] if slot >= 0 else None if other is None else other.found(arguments)
             for _, slot, other in self.gradients
@@ -258,9 +265,7 @@ class Program:
         }
         if self.inputs.spread or not (self.following or renewed):
             return None
-        results = Results(
-            self.xla, kinds, self.written, self.following, list(renewed.values())
-        )
+        results = Results(self.xla, kinds, self.written, self.following, list(renewed.values()))
         return Overwriting(results, self.inputs)
 
     def _follow(self, following: list[tuple[int, int, int]], outputs: list[Any]) -> None:
