@@ -5,15 +5,19 @@ the same tensors and plain values.
 """
 
 import inspect
+from itertools import repeat
+from operator import getitem
 from types import CodeType
 from typing import Any
 
 from adjoint.compiling.errors import OutdatedError
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
+from adjoint.tensors.core import are_without_hooks, hold
 from adjoint.tensors.tensor import Tensor
 
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+_WATCHED = (*_MEMBERS, *_TABLES)
 _EVERYONE = (FORWARD_PRE, FORWARD, BACKWARD_PRE, BACKWARD)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -46,23 +50,47 @@ class ModuleGuard:
                 raise OutdatedError(f"the hooks of a {type(self.module).__name__} have changed")
 
 
+class ModulesGuard:
+    """All modules that took part: seen to be as they were at once, or else one by one."""
+
+    __slots__ = ("each", "fields", "names", "owners", "training", "values")
+
+    def __init__(self, modules: list[Any]) -> None:
+        self.each = [ModuleGuard(module) for module in modules]
+        self.fields = [module.__dict__ for module in modules]
+        self.training = [fields["training"] for fields in self.fields]
+        self.owners = [fields for fields in self.fields for _ in _WATCHED]
+        self.names = list(_WATCHED) * len(modules)
+        self.values = [list(o[n].values()) for o, n in zip(self.owners, self.names)]
+
+    def check(self) -> None:
+        """Raise OutdatedError if something has changed."""
+        training = list(map(getitem, self.fields, repeat("training")))
+        if training != self.training or not hold(self.owners, self.names, self.values):
+            for guard in self.each:
+                guard.check()
+
+
 class HookGuard:
     """The hooks of tensors and those of all modules."""
 
-    __slots__ = ("everyone", "tensors")
+    __slots__ = ("bare", "everyone", "hooked")
 
     def __init__(self, tensors: list[Any]) -> None:
-        self.everyone = [tuple(table) for table in _EVERYONE]
-        self.tensors = [(tensor, hooks_of(tensor)) for tensor in tensors]
+        self.everyone = _keys_of_everyone() if any(_EVERYONE) else []
+        self.hooked = [(tensor, hooks_of(tensor)) for tensor in tensors if hooks_of(tensor)]
+        self.bare = [tensor for tensor in tensors if not hooks_of(tensor)]
 
     def check(self) -> None:
         """Raise OutdatedError if one was added or removed."""
-        for table, keys in zip(_EVERYONE, self.everyone):
-            if (table or keys) and tuple(table) != keys:
-                raise OutdatedError("the hooks of all modules have changed")
-        for tensor, keys in self.tensors:
-            if tensor.extras is not None and hooks_of(tensor) != keys:
-                raise OutdatedError("the hooks of a tensor have changed")
+        if (any(_EVERYONE) or self.everyone) and _keys_of_everyone() != self.everyone:
+            raise OutdatedError("the hooks of all modules have changed")
+        if not are_without_hooks(self.bare) or any(hooks_of(t) != keys for t, keys in self.hooked):
+            raise OutdatedError("the hooks of a tensor have changed")
+
+
+def _keys_of_everyone() -> list[tuple[int, ...]]:
+    return [tuple(table) for table in _EVERYONE]
 
 
 def hooks_of(tensor: Any) -> Any:
@@ -137,4 +165,4 @@ def guards_of(function: Any, modules: list[Any], tensors: list[Any]) -> list[Any
     every: dict[int, Any] = {}
     for module in modules:
         every.update((id(each), each) for each in module.modules())
-    return [*map(ModuleGuard, every.values()), HookGuard(tensors), *names_of(function)]
+    return [ModulesGuard(list(every.values())), HookGuard(tensors), *names_of(function)]

@@ -114,12 +114,11 @@ class Inputs:
         if not self.sending or type(made) is not NDARRAY:
             self.arrays[position] = self._copied(position, made)
             return
-        last = self.given.get(position)
-        if last is not None and last[0] is made:
+        last, now = self.given.get(position), self.arrays[position]
+        if last is not None and last[0] is made and type(now) is not NDARRAY:
             return
         values = made.tobytes() if made.nbytes <= FEW else b""
         self.given[position] = (made, values)
-        now = self.arrays[position]
         if last is None or last[1] != values or not values:
             self.arrays[position] = xla.words(made)
         elif type(now) is NDARRAY:

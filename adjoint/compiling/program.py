@@ -51,6 +51,7 @@ class Program:
         self.gradients = outcome.gradients
         self.changed = same_at_every_call([place for place, _, _ in self.varying])
         self.leaves = same_at_every_call([place for place, _, _ in self.gradients])
+        self.changes = bool(outcome.changed or outcome.gradients)
         self.answers = outcome.answers
         self.tree = outcome.tree
         flat = self.tree.num_nodes == self.tree.num_leaves + 1
@@ -200,7 +201,8 @@ class Program:
             self._join(made, arguments, run)
         answer = self.answer(made, arguments)
         further = self._further_calls(visit) if self.events or visit is not None else []
-        self._write(self.copies.calls + further, arguments, outputs, made)
+        if further or self.changes:
+            self._write(self.copies.calls + further, arguments, outputs, made)
         if self.on_xla:
             self._follow(self.following, outputs)
         return answer

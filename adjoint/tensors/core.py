@@ -228,6 +228,29 @@ def show(tensors: list[Any], arrays: list[Any]) -> bool:
     return True
 
 
+def hold(owners: list[dict[Any, Any]], names: list[Any], values: list[list[Any]]) -> bool:
+    """Whether the dicts of these names in others have the very values they had, in their order."""
+    for owner, name, expected in zip(owners, names, values):
+        table: dict[Any, Any] = owner[name]
+        if len(table) != len(expected):
+            return False
+        if expected:
+            for number, value in enumerate(table.values()):
+                if value is not expected[number]:
+                    return False
+    return True
+
+
+def are_without_hooks(tensors: list[Any]) -> bool:
+    """Whether no hook is registered on any of these leaves."""
+    for each in tensors:
+        tensor: TensorCore = each
+        extras = tensor.extras
+        if extras is not None and (extras.hooks or extras.post_accumulate):
+            return False
+    return True
+
+
 def have_kept(tensors: list[Any], needs_grad: list[bool], without: list[bool]) -> bool:
     """Whether tensors still need a gradient, and have none yet, or not, as said of each."""
     for each, needs, none in zip(tensors, needs_grad, without):
