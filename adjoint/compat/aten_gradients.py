@@ -11,7 +11,8 @@ from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import is_grad_enabled
 from adjoint.creation.factories import new_zeros
 from adjoint.ops.arranging.indexing import masked_fill
-from adjoint.ops.arranging.writing import index_add, scatter
+from adjoint.ops.arranging.scattering import scatter
+from adjoint.ops.arranging.writing import index_add
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.neural import pooling
 from adjoint.ops.neural.native_functions import reduction_word

@@ -8,8 +8,9 @@ from adjoint.dtypes import FLOAT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import sparse_coo, sparse_csr, strided
 from adjoint.ops.arranging.indexing import index_select
+from adjoint.ops.arranging.scattering import scatter_reduce
 from adjoint.ops.arranging.shape import expand, reshape, t, unsqueeze
-from adjoint.ops.arranging.writing import index_add, scatter_reduce
+from adjoint.ops.arranging.writing import index_add
 from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.powers import exp, log
 from adjoint.ops.matrices.matmul import matmul, same_dtype, shapes_of
