@@ -1,4 +1,4 @@
-"""torch.ops.higher_order: branches and loops as operations, which modes below autograd may answer."""
+"""torch.ops.higher_order: branches and loops as operations, about which modes are asked."""
 
 import functools
 from collections.abc import Callable
@@ -53,7 +53,10 @@ def _while_loop(cond_fn: Any, body_fn: Any, carried_inputs: Any, additional_inpu
 
 
 _while_loop.__name__ = "while_loop"
-OPERATORS = {each.name(): each for each in map(HigherOrderOperator, (control_flow.cond, _while_loop))}
+OPERATORS = {
+    "cond": HigherOrderOperator(control_flow.cond),
+    "while_loop": HigherOrderOperator(_while_loop),
+}
 
 
 @functools.wraps(control_flow.cond)

@@ -11,13 +11,14 @@ from enum import Enum
 from operator import setitem
 from typing import TYPE_CHECKING, Any
 
-import adjoint
 from adjoint.compat.torch_tree import assertion
 from adjoint.compat.torch_tree.fx.immutable_collections import immutable_dict, immutable_list
 from adjoint.compat.torch_tree.ops import Overload
 from adjoint.compat.torch_tree.overrides import resolve_name
+from adjoint.creation import factories
 from adjoint.device import device
 from adjoint.dtypes import dtype
+from adjoint.ops import PUBLIC
 from adjoint.ops.arranging.conversion import layout, memory_format
 from adjoint.tensors.tensor import Tensor
 
@@ -44,7 +45,7 @@ _side_effectful_functions: set[Callable[..., Any]] = {
     assertion,
     setitem,
     print,
-    *(getattr(adjoint, name) for name in _RANDOM.split()),
+    *({**vars(factories), **PUBLIC["adjoint"]}[name] for name in _RANDOM.split()),
 }
 
 
