@@ -95,11 +95,13 @@ def _by_factor(
 _FACTORED: Final = Operation(
     "linalg_cholesky_ex", (0,), _by_factor, after=_told("linalg.cholesky", 1)
 )
-_OLD_FACTOR: Final = Operation(
-    "cholesky",
-    (0,),
-    lambda ask, wanted, args, *rest: _by_factor(ask, wanted, args, *rest, upper=args[1]),
-)
+
+
+def _by_old_factor(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+    return _by_factor(ask, wanted, args, results, grad, args[1])
+
+
+_OLD_FACTOR: Final = Operation("cholesky", (0,), _by_old_factor)
 
 
 def _cholesky(A: Any, *, upper: bool = False) -> Any:
