@@ -29,23 +29,22 @@ def misplaced(
     return None
 
 
-def flags_of(function: Any) -> list[str]:
-    """The parameters that must be true or false, or may be None besides."""
+def flags_of(function: Any) -> dict[str, bool]:
+    """The parameters that must be true or false, and whether each may be None besides."""
     if function.__name__ in _LOOSE_FUNCTIONS:
-        return []
-    return [
-        name
+        return {}
+    return {
+        name: kind is not bool
         for name, kind in getattr(function, "__annotations__", {}).items()
         if name not in ("return", *_LOOSE_FLAGS) and (kind is bool or kind == bool | None)
-    ]
+    }
 
 
-def refuse_no_flag(name: str, parameter: str, value: Any, default: Any) -> None:
-    """Refuse what is neither true nor false; NumPy's own are, and the default is always taken."""
-    if value is not default and type(value).__name__ not in ("bool", "bool_"):
-        raise TypeError(
-            f"{name}(): argument '{parameter}' must be bool, not {type(value).__name__}"
-        )
+def refuse_no_flag(name: str, parameter: str, value: Any, optional: bool) -> None:
+    """Refuse what is neither true nor false; NumPy's own are."""
+    if type(value).__name__ in ("bool", "bool_") or (optional and value is None):
+        return
+    raise TypeError(f"{name}(): argument '{parameter}' must be bool, not {type(value).__name__}")
 
 
 def _fits(value: Any, kind: Any, strict: bool) -> bool:

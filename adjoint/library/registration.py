@@ -1,6 +1,7 @@
 """Registering by name: define and impl, in the free form and on a Library."""
 
 import dataclasses
+import functools
 import weakref
 from collections.abc import Callable
 from typing import Any, Self
@@ -46,8 +47,14 @@ def _kept(qualname: str, kinds: list[str], kernel: Any, lib: Any) -> Any:
     entry = (kinds, kernel, (lambda: None) if lib is None else weakref.ref(lib))
     waiting.append(entry)
     if lib is not None:
-        lib.undone.append(lambda: entry in waiting and waiting.remove(entry))
+        lib.undone.append(functools.partial(_given_up, waiting, entry))
     return kernel
+
+
+def _given_up(waiting: list[Any], entry: Any) -> None:
+    """Let go of a kernel that no op came for."""
+    if entry in waiting:
+        waiting.remove(entry)
 
 
 def _found(op: str | CustomOpDef) -> CustomOpDef:
@@ -99,7 +106,7 @@ def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any 
     unknown = [k for k in kinds if k not in known and not k.islower()]
     if unknown:
         raise NotImplementedError(
-            f"impl({qualname!r}, ...): could not parse dispatch key {unknown[0]!r}; those known are "
+            f"impl({qualname!r}, ...): could not parse dispatch key {unknown[0]!r}; known are "
             f"{', '.join(filter(None, (*KEYS, *RECORDING, FAKE)))} and devices"
         )
 

@@ -57,7 +57,7 @@ def _refuse_others(function: Any, args: Any, kwargs: Any, error: Exception) -> N
 
 
 class Flags:
-    """The parameters of a function that are true or false: where they are, and their defaults."""
+    """The parameters of a function that are true or false: where they are, and if None is taken."""
 
     def __init__(self, function: Any) -> None:
         self.name = function.__name__
@@ -67,15 +67,18 @@ class Flags:
             name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD
         ]
         places = {name: place for place, name in enumerate(by_place)}
-        self.known = {name: (places.get(name, _NEVER), parameters[name].default) for name in chosen}
+        self.known = {
+            name: (places.get(name, _NEVER), optional or parameters[name].default is None)
+            for name, optional in chosen.items()
+        }
         self.first = min((place for place, _ in self.known.values()), default=_NEVER)
 
     def check(self, args: Any, kwargs: Any) -> None:
         """Refuse what is neither, as PyTorch does before it looks at values."""
         if len(args) > self.first:
-            for name, (place, default) in self.known.items():
+            for name, (place, optional) in self.known.items():
                 if place < len(args) and type(args[place]) is not bool:
-                    refuse_no_flag(self.name, name, args[place], default)
+                    refuse_no_flag(self.name, name, args[place], optional)
         for name in kwargs:
             if name in self.known and type(kwargs[name]) is not bool:
                 refuse_no_flag(self.name, name, kwargs[name], self.known[name][1])
