@@ -339,6 +339,8 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if op.public and not raw and has_others(args, kwargs):
         return offered(op, args, kwargs)
     out = kwargs.pop("out", None) if kwargs else None
+    if out is not None and op.public and answered_elsewhere((*args, out), kwargs):
+        return offered(op, args, {**kwargs, "out": out})
     values = op.bind(args, kwargs)
     if op.tensors:
         op.refuse_numbers(values)
