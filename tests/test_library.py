@@ -10,7 +10,7 @@ import pytest
 
 import adjoint
 from adjoint import Tensor, library
-from adjoint.library import legacy
+from adjoint.library import legacy, ops, scoped
 from adjoint.library.schema_text import parse
 
 HERE = __file__
@@ -609,3 +609,23 @@ def test_watchers_see_custom_ops():
         with adjoint.profiler.profile() as seen:
             assert twice(adjoint.ones(2), times=3).tolist() == [3.0, 3.0]
     assert "watched::twice" in [event.name for event in seen.function_events]
+
+
+def test_a_kernel_may_come_before_its_op() -> None:
+    """Packages register kernels of devices in files that are read in any order."""
+    with scoped():
+        library.impl("early::twice", ["CPU", "CUDA"], lambda x: x * 2)
+        library.register_kernel("early::thrice", "cpu", lambda x: x * 3)
+        library.define("early::twice", "(Tensor x) -> Tensor")
+        library.define("early::thrice", "(Tensor x) -> Tensor")
+        assert ops.early.twice(adjoint.ones(2)).tolist() == [2.0, 2.0]
+        assert ops.early.thrice(adjoint.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_an_early_kernel_ends_with_its_library() -> None:
+    with scoped():
+        with library.Library("early", "FRAGMENT") as fragment:
+            fragment.impl("once", lambda x: x, "CPU")
+        library.define("early::once", "(Tensor x) -> Tensor")
+        with pytest.raises(NotImplementedError, match="kernel"):
+            ops.early.once(adjoint.ones(2))

@@ -9,6 +9,9 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin
 
 _ARRAYS = ("Array", "Tensor")  # by name: those classes belong to higher layers
+# What PyTorch looks at in Python, and so takes for true or false whatever it is.
+_LOOSE_FLAGS = ("center", "get_infos", "inplace", "return_indices")
+_LOOSE_FUNCTIONS = ("gaussian_nll_loss", "multi_head_attention_forward")
 _WORDS = {"Array": "a Tensor", "Tensor": "a Tensor", "complex": "a number", "float": "a number"}
 
 
@@ -24,6 +27,24 @@ def misplaced(
                 f"{type(value).__name__}"
             )
     return None
+
+
+def flags_of(function: Any) -> dict[str, bool]:
+    """The parameters that must be true or false, and whether each may be None besides."""
+    if function.__name__ in _LOOSE_FUNCTIONS:
+        return {}
+    return {
+        name: kind is not bool
+        for name, kind in getattr(function, "__annotations__", {}).items()
+        if name not in ("return", *_LOOSE_FLAGS) and (kind is bool or kind == bool | None)
+    }
+
+
+def refuse_no_flag(name: str, parameter: str, value: Any, optional: bool) -> None:
+    """Refuse what is neither true nor false; NumPy's own are."""
+    if type(value).__name__ in ("bool", "bool_") or (optional and value is None):
+        return
+    raise TypeError(f"{name}(): argument '{parameter}' must be bool, not {type(value).__name__}")
 
 
 def _fits(value: Any, kind: Any, strict: bool) -> bool:

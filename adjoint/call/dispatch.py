@@ -339,9 +339,13 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if op.public and not raw and has_others(args, kwargs):
         return offered(op, args, kwargs)
     out = kwargs.pop("out", None) if kwargs else None
+    if out is not None and op.public and answered_elsewhere((*args, out), kwargs):
+        return offered(op, args, {**kwargs, "out": out})
     values = op.bind(args, kwargs)
     if op.tensors:
         op.refuse_numbers(values)
+    if op.flags and not raw:
+        op.refuse_no_flags(values)
     if raw and not tensors_in(values):
         return raw_result(op, NUMPY, values)
     if out is not None:

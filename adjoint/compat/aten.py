@@ -9,6 +9,7 @@ from adjoint.call.dispatch import conj, write_out
 from adjoint.compat.aten_fourier import FOURIER
 from adjoint.compat.aten_gradients import GRADIENTS
 from adjoint.compat.aten_images import IMAGES
+from adjoint.compat.aten_matrices import MATRICES
 from adjoint.compat.aten_networks import NETWORKS
 from adjoint.compat.aten_parts import PARTS
 from adjoint.dtypes import BOOL, category_of, uint8
@@ -238,7 +239,7 @@ _FUNCTIONS = (
 # Those that no table of adjoint's has.
 PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)
-    for each in (*_FUNCTIONS, *PARTS, *GRADIENTS, *NETWORKS, *IMAGES, *FOURIER)
+    for each in (*_FUNCTIONS, *PARTS, *GRADIENTS, *NETWORKS, *IMAGES, *FOURIER, *MATRICES)
 }
 PRIVATE["_chunk_cat"] = with_extras("_chunk_cat", _chunk_cat, exact_out=TypeError, apart=False)
 # Those that torch itself has too.

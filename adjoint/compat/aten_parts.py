@@ -205,7 +205,19 @@ def _among_zeros(grad: Any, sizes: Any, place: Any) -> Any:
     return whole
 
 
+def _is_all_true(input: Any) -> Any:
+    """Whether every element is true."""
+    return input.all()
+
+
+def _is_any_true(input: Any) -> Any:
+    """Whether an element is true."""
+    return input.any()
+
+
 PARTS = (
+    _is_all_true,
+    _is_any_true,
     convolution,
     _softmax,
     _log_softmax,

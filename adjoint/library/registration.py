@@ -1,7 +1,9 @@
 """Registering by name: define and impl, in the free form and on a Library."""
 
 import dataclasses
+import functools
 import weakref
+from collections.abc import Callable
 from typing import Any, Self
 
 from adjoint.library.custom_op import (
@@ -35,6 +37,26 @@ ELSEWHERE = ("ZeroTensor", "Conjugate", "Negative", "QuantizedCPU", "NestedTenso
 FAKE = "Meta"  # for kernels that answer shapes alone
 
 
+# Kernels of ops that are yet to be defined, with their keys, and whose they are.
+_early: dict[str, list[tuple[list[str], Any, Callable[[], Any]]]] = {}
+
+
+def _kept(qualname: str, kinds: list[str], kernel: Any, lib: Any) -> Any:
+    """Keep a kernel for an op that will be defined later; its Library ends it before that, too."""
+    waiting = _early.setdefault(qualname, [])
+    entry = (kinds, kernel, (lambda: None) if lib is None else weakref.ref(lib))
+    waiting.append(entry)
+    if lib is not None:
+        lib.undone.append(functools.partial(_given_up, waiting, entry))
+    return kernel
+
+
+def _given_up(waiting: list[Any], entry: Any) -> None:
+    """Let go of a kernel that no op came for."""
+    if entry in waiting:
+        waiting.remove(entry)
+
+
 def _found(op: str | CustomOpDef) -> CustomOpDef:
     return op if isinstance(op, CustomOpDef) else lookup(op)
 
@@ -63,6 +85,8 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> Cu
     REGISTRY[op.name] = op
     if lib is not None:
         lib.made.append(op)
+    for kinds, kernel, owner in _early.pop(op.name, []):
+        impl(op, kinds, kernel, lib=owner())
     return op
 
 
@@ -78,14 +102,20 @@ def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any 
             raise RuntimeError(
                 f"impl({qualname!r}, {kind!r}): Expected one of {', '.join(DEVICES)} device type"
             )
-    op = _found(qualname)
     known = (*KEYS, *RECORDING, *ELSEWHERE, FAKE)
     unknown = [k for k in kinds if k not in known and not k.islower()]
     if unknown:
         raise NotImplementedError(
-            f"impl({op.name!r}, ...): could not parse dispatch key {unknown[0]!r}; those known are "
+            f"impl({qualname!r}, ...): could not parse dispatch key {unknown[0]!r}; known are "
             f"{', '.join(filter(None, (*KEYS, *RECORDING, FAKE)))} and devices"
         )
+
+    if isinstance(qualname, str) and qualname not in REGISTRY and FAKE not in kinds:
+        split_name(qualname)  # which refuses what is no name
+        if func is not None:
+            return _kept(qualname, kinds, func, lib)
+        return lambda kernel: _kept(qualname, kinds, kernel, lib)
+    op = _found(qualname)
 
     def register(kernel: Any) -> Any:
         if lib is not None:
@@ -108,7 +138,9 @@ def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any 
 def register_kernel(
     op: str | CustomOpDef, device_types: DeviceTypes, func: Any = None, /, *, lib: Any = None
 ) -> Any:
-    """See CustomOpDef.register_kernel."""
+    """See CustomOpDef.register_kernel; an op that is yet to be defined gets it then."""
+    if isinstance(op, str) and op not in REGISTRY:
+        return impl(op, "default" if device_types is None else device_types, func, lib=lib)
     return _found(op).register_kernel(device_types, func)
 
 

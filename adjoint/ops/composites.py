@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
-from adjoint.call.argument_types import misplaced
+from adjoint.call.argument_types import flags_of, misplaced, refuse_no_flag
 from adjoint.call.overriding import (
     answered_elsewhere,
     created_by,
@@ -22,6 +22,7 @@ from adjoint.tensors.upper import upper
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 COMPOSITES: dict[str, Any] = {}
+_NEVER = 1 << 30  # the place of what is given by name alone
 NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim"}  # which arguments may have, too
 
 
@@ -55,8 +56,37 @@ def _refuse_others(function: Any, args: Any, kwargs: Any, error: Exception) -> N
         raise wrong from error
 
 
+class Flags:
+    """The parameters of a function that are true or false: where they are, and if None is taken."""
+
+    def __init__(self, function: Any) -> None:
+        self.name = function.__name__
+        chosen = flags_of(function)
+        parameters = inspect.signature(function).parameters if chosen else {}
+        by_place = [
+            name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD
+        ]
+        places = {name: place for place, name in enumerate(by_place)}
+        self.known = {
+            name: (places.get(name, _NEVER), optional or parameters[name].default is None)
+            for name, optional in chosen.items()
+        }
+        self.first = min((place for place, _ in self.known.values()), default=_NEVER)
+
+    def check(self, args: Any, kwargs: Any) -> None:
+        """Refuse what is neither, as PyTorch does before it looks at values."""
+        if len(args) > self.first:
+            for name, (place, optional) in self.known.items():
+                if place < len(args) and type(args[place]) is not bool:
+                    refuse_no_flag(self.name, name, args[place], optional)
+        for name in kwargs:
+            if name in self.known and type(kwargs[name]) is not bool:
+                refuse_no_flag(self.name, name, kwargs[name], self.known[name][1])
+
+
 def overridable(function: Function) -> Function:
     """A public function whose calls modes and other classes may answer (call/overriding.py)."""
+    flags = Flags(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -66,6 +96,8 @@ def overridable(function: Function) -> Function:
             found = upper.composed(call, args, kwargs)
             if found is not NotImplemented:
                 return found
+        if kwargs or len(args) > flags.first:
+            flags.check(args, kwargs)
         try:
             return function(*args, **kwargs)
         except (AttributeError, RuntimeError) as error:
@@ -152,6 +184,7 @@ def with_extras(
     words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
     if names[:1] == ("A",):  # as PyTorch shows it; it takes input
         words.update(input="A", x="A")
+    flags = Flags(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -163,6 +196,8 @@ def with_extras(
             found = upper.composed(call, args, kwargs)
             if found is not NotImplemented:
                 return found
+        if kwargs or len(args) > flags.first:
+            flags.check(args, kwargs)
         if not kwargs:
             try:
                 return function(*args)

@@ -14,6 +14,7 @@ from adjoint._base import mypyc_attr
 from adjoint.autograd.node import ALIGNED, EDGEWISE
 from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.argument_types import flags_of, refuse_no_flag
 from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
 from adjoint.call.promotion import common_backend
@@ -129,6 +130,7 @@ class Op(Described):
         self.wide_numbers = False  # a number beside 16-bit floats is not rounded to their type
         # Below what every call reads, which so stays close together.
         self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
+        self.flags: dict[int, bool] = {}  # which parameters are true or false, or also None
         self.numbers = False  # whether it takes numbers alone
         self.ordered = False  # the result lies in order, however the arguments do
         # Or as channels_last has it, if the "first" argument does, or its "images" but no volumes,
@@ -186,6 +188,12 @@ class Op(Described):
                     f"{self.name}(): argument '{self.parameters[i]}' must be a Tensor, not "
                     f"{type(values[i]).__name__}; make one with tensor(...)"
                 )
+
+    def refuse_no_flags(self, values: list[Any]) -> None:
+        """Refuse what is neither true nor false where users have to say one of them."""
+        for i, optional in self.flags.items():
+            if type(values[i]) is not bool:
+                refuse_no_flag(self.name, self.parameters[i], values[i], optional)
 
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
@@ -485,6 +493,11 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         _apply_settings(op, settings)
         if declared.home is not None and op.required > 1:
             op.tensors = _only_tensors(op)
+        if declared.home is not None:
+            op.flags = {
+                op.index_of[each]: optional or op.defaults[op.index_of[each]] is None
+                for each, optional in flags_of(forward).items()
+            }
         for key in settings:
             if key not in op.index_of:
                 raise TypeError(f"{op.name}: no parameter '{key}' in {op.signature()}")

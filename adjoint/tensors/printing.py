@@ -276,8 +276,9 @@ def _shown_as(self: Tensor, contents: Callable[[int], str]) -> str:
     """The name of the class around the contents, which know how far they are moved, and notes."""
     kind = type(self)
     opening = "tensor(" if kind is Tensor else f"{kind.__name__}("
-    text = opening + contents(len(opening))
-    return _noted(text, _notes(self), len(opening)) + ")"
+    text = _noted(opening + contents(len(opening)), _notes(self), len(opening)) + ")"
+    marked = kind is not Tensor and getattr(self, "_is_param", False)  # nn's mark of a parameter
+    return f"Parameter({text})" if marked else text
 
 
 def _elements(self: Tensor, indent: int) -> str:

@@ -31,6 +31,7 @@ from adjoint.call.context import (
 )
 from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, derivatives, newest, open_levels
+from adjoint.call.op_node import OpNode
 from adjoint.call.overriding import by_mode, override
 from adjoint.call.promotion import common_backend, promoted, unwrapped
 from adjoint.call.record import beginning, extended, needs, pack_all, record, settle
@@ -331,6 +332,8 @@ def change_in_layer(op: "Op", values: list[Any], top: Any, settings: Settings) -
     target.counter().bump()
     if result.node is not None:
         settle(rebase(target, result.node, result.output_number), current())
+        if isinstance(result.node, OpNode):  # it keeps what is there after the change
+            result.node.watches().version = target.counter().value
     else:
         settle_view(target)
     return target

@@ -458,3 +458,39 @@ def test_what_a_parameter_does_with_calls():
     assert type(handler(compat.neg, (), (parameter,))) is compat.Tensor
     assert not overrides.has_torch_function((parameter,))
     assert type(compat.neg(parameter)) is compat.Tensor
+
+
+def test_a_class_is_told_of_out():
+    seen = []
+
+    class Told(compat.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, [type(each) for each in args], type(kwargs["out"])))
+            return super().__torch_function__(func, types, args, kwargs)
+
+    plain, told = compat.ones(2), compat.zeros(2).as_subclass(Told)
+    compat.add(told, 1, out=told)
+    compat.add(plain, 1, out=told)
+    compat.exp(told, out=plain)
+    assert seen == [
+        ("add", [Told, int], Told),
+        ("add", [compat.Tensor, int], Told),
+        ("exp", [Told], compat.Tensor),
+    ]
+
+
+def test_a_mode_is_told_of_out():
+    seen = []
+
+    class Log(compat.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func.__name__, sorted(kwargs or {})))
+            return func(*args, **(kwargs or {}))
+
+    numbers, room = compat.ones(2), compat.empty(2)
+    with Log():
+        compat.add(numbers, 1, out=room)
+        compat.cumsum(numbers, 0, out=room)
+    assert seen == [("add", ["out"]), ("cumsum", ["out"])]
+    assert room.tolist() == [1.0, 2.0]

@@ -293,3 +293,38 @@ def test_pythons_own_pickles_of_pytorch(torch, tmp_path):
         f"{[each.tolist() for each in held]} {[each.stride() for each in held]}",
         "adjoint Parameter True",
     ]
+
+
+class Answering(compat.Tensor):
+    """A class with a `__torch_function__` of its own."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+def test_a_class_that_answers_functions_is_loaded_when_it_is_allowed():
+    tensor = compat.arange(3.0).as_subclass(Answering)
+    tensor.diag = compat.ones(2)  # in place of a method, as programs do it
+    file = io.BytesIO()
+    compat.save({"data": tensor, "weight": compat.nn.Parameter(tensor)}, file)
+    file.seek(0)
+    with compat.serialization.safe_globals([Answering]):
+        loaded = compat.load(file)
+    assert type(loaded["data"]) is type(loaded["weight"]) is Answering
+    assert loaded["data"].diag.tolist() == [1.0, 1.0]
+    assert isinstance(loaded["weight"], compat.nn.Parameter)
+    assert repr(loaded["weight"]).startswith("Parameter(Answering([0., 1., 2.]")
+
+
+def test_a_property_is_not_replaced_by_a_file():
+    tensor = compat.arange(3.0).as_subclass(Answering)
+    vars(tensor)["requires_grad"] = True
+    file = io.BytesIO()
+    compat.save(tensor, file)
+    file.seek(0)
+    with (
+        compat.serialization.safe_globals([Answering]),
+        pytest.raises(pickle.UnpicklingError, match="replaces requires_grad"),
+    ):
+        compat.load(file)

@@ -9,6 +9,16 @@ def _weights(torch: Any, count: int) -> list[Any]:
     return [numbers, 1 - numbers, numbers[:, 0].clone(), numbers[:, 1].clone()]
 
 
+def _square(x: Any, y: Any) -> Any:
+    """A matrix that has an inverse."""
+    return x @ y.t()
+
+
+def _definite(x: Any) -> Any:
+    """A positive-definite matrix."""
+    return x @ x.t()
+
+
 # Each gives a loss, of which the gradients by x and y are asked for.
 DERIVED: dict[str, Any] = {
     "add": lambda torch, x, y: (x + y).sum(),
@@ -49,6 +59,61 @@ DERIVED: dict[str, Any] = {
     "hardtanh": lambda torch, x, y: torch.nn.functional.hardtanh(x).sum(),
     "clamp": lambda torch, x, y: x.clamp(0.2, 0.6).sum(),
     "clamp from below": lambda torch, x, y: x.clamp(min=0.2).sum(),
+    "clamp_min": lambda torch, x, y: x.clamp_min(0.2).sum(),
+    "clamp_max": lambda torch, x, y: x.clamp_max(0.2).sum(),
+    "normalize": lambda torch, x, y: torch.nn.functional.normalize(x).sum(),
+    "norm of rows": lambda torch, x, y: x.norm(dim=1).sum(),
+    "norm of rows, kept": lambda torch, x, y: torch.linalg.vector_norm(x, 2, 1, True).sum(),
+    "norm of exponent 1": lambda torch, x, y: x.norm(1),
+    "norm of exponent 3": lambda torch, x, y: x.norm(3),
+    "largest norm": lambda torch, x, y: torch.linalg.vector_norm(x, float("inf")),
+    "solve": lambda torch, x, y: torch.linalg.solve(_square(x, y), x).sum(),
+    "solve a vector": lambda torch, x, y: torch.linalg.solve(_square(x, y), x[:, 0]).sum(),
+    "solve from the right": lambda torch, x, y: torch.linalg.solve(
+        _square(x, y), y.t(), left=False
+    ).sum(),
+    "solve a batch": lambda torch, x, y: torch.linalg.solve(
+        torch.stack([_square(x, y), _definite(x)]), torch.stack([x, y])
+    ).sum(),
+    "inv": lambda torch, x, y: torch.linalg.inv(_square(x, y)).sum(),
+    "inverse": lambda torch, x, y: torch.inverse(_square(x, y)).sum(),
+    "det": lambda torch, x, y: torch.linalg.det(_square(x, y)),
+    "det of a transposed matrix": lambda torch, x, y: torch.det(_square(x, y).mT),
+    "slogdet": lambda torch, x, y: torch.linalg.slogdet(_square(x, y))[1],
+    "logdet": lambda torch, x, y: torch.logdet(_definite(x)),
+    "cholesky": lambda torch, x, y: torch.linalg.cholesky(_definite(x)).sum(),
+    "cholesky, upper": lambda torch, x, y: torch.linalg.cholesky(_definite(x), upper=True).sum(),
+    "the old cholesky": lambda torch, x, y: torch.cholesky(_definite(x)).sum(),
+    "cholesky_solve": lambda torch, x, y: torch.cholesky_solve(
+        y, torch.linalg.cholesky(_definite(x))
+    ).sum(),
+    "cholesky_inverse": lambda torch, x, y: torch.cholesky_inverse(
+        torch.linalg.cholesky(_definite(x))
+    ).sum(),
+    "solve_triangular": lambda torch, x, y: torch.linalg.solve_triangular(
+        _square(x, y), x, upper=False
+    ).sum(),
+    "solve_triangular with ones": lambda torch, x, y: torch.linalg.solve_triangular(
+        _square(x, y), y.t(), upper=True, left=False, unitriangular=True
+    ).sum(),
+    "qr": lambda torch, x, y: sum(part.sum() for part in torch.linalg.qr(y.t())),
+    "r of qr": lambda torch, x, y: torch.linalg.qr(y.t()).R.sum(),
+    "svd": lambda torch, x, y: sum(
+        part.abs().sum() for part in torch.linalg.svd(y.t(), full_matrices=False)
+    ),
+    "singular values": lambda torch, x, y: torch.linalg.svd(x, full_matrices=False).S.sum(),
+    "svdvals": lambda torch, x, y: torch.linalg.svdvals(y.t()).sum(),
+    "the old svd": lambda torch, x, y: torch.svd(y.t()).S.sum(),
+    "eigh": lambda torch, x, y: sum(part.abs().sum() for part in torch.linalg.eigh(_definite(x))),
+    "eigenvalues": lambda torch, x, y: torch.linalg.eigh(_definite(x))[0].sum(),
+    "eigvalsh": lambda torch, x, y: torch.linalg.eigvalsh(_definite(x)).sum(),
+    "lu_factor": lambda torch, x, y: torch.linalg.lu_factor(_square(x, y))[0].sum(),
+    "lu_solve": lambda torch, x, y: torch.linalg.lu_solve(
+        *torch.linalg.lu_factor(_square(x, y)), x
+    ).sum(),
+    "matrix_exp": lambda torch, x, y: torch.matrix_exp(_definite(x)).sum(),
+    "pinv": lambda torch, x, y: torch.linalg.pinv(x).sum(),
+    "pinv of a tall matrix": lambda torch, x, y: torch.linalg.pinv(y.t()).sum(),
     "maximum": lambda torch, x, y: torch.maximum(x, y).sum(),
     "minimum": lambda torch, x, y: torch.minimum(x, y).sum(),
     "where": lambda torch, x, y: torch.where(x > 0.3, x, y).sum(),

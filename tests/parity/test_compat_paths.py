@@ -21,7 +21,7 @@ DIFFERENT = {
     "version": "adjoint's own here, PyTorch's there",
 }
 # What PyTorch makes without a file of Python.
-MADE = {"_C", "_C._autograd", "_C._functions", "_C._functorch", "_C._nn", "ops"}
+MADE = {"_C", "_C._autograd", "_C._functions", "_C._functorch", "_C._nn", "_C._profiler", "ops"}
 # Packages of their own, beside torch.
 MADE |= {"functorch", "functorch.experimental", "functorch.experimental.control_flow"}
 MADE |= {"fx.codegen", "fx.naming", "fx.patching", "fx.wrapping"}  # parts of adjoint's own

@@ -1,5 +1,6 @@
 """Arguments of another kind than a function takes: the same class of error as PyTorch's."""
 
+import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
@@ -23,6 +24,26 @@ CALLS = {
     "a window of parts": lambda t, x: t.nn.functional.avg_pool2d(x[None], (1.5, 1.5)),
     "a step of a tensor": lambda t, x: t.nn.functional.max_pool2d(x[None], 1, t.ones(2, 3)),
     "a number for a norm": lambda t, x: t.fft.fft(x, norm=2),
+    "a name for keepdim": lambda t, x: t.sum(x, 0, keepdim="text"),
+    "a number for keepdim": lambda t, x: x.mean(0, 1),
+    "a part for keepdim": lambda t, x: t.linalg.vector_norm(x, 2, 0, 0.5),
+    "None for keepdim": lambda t, x: t.argmax(x, 0, None),
+    "NumPy's truth for keepdim": lambda t, x: t.sum(x, 0, np.bool_(True)),
+    "a tensor for upper": lambda t, x: t.linalg.cholesky(x @ x.T, upper=t.tensor(True)),
+    "a number for descending": lambda t, x: t.sort(x, 0, 1),
+    "a list for training": lambda t, x: t.nn.functional.dropout(x, 0.5, []),
+    "a number for ceil_mode": lambda t, x: t.nn.functional.max_pool2d(x[None], 1, ceil_mode=1),
+    "a name for ceil_mode": lambda t, x: t.nn.functional.avg_pool2d(x[None], 1, ceil_mode="yes"),
+    "a number for inplace": lambda t, x: t.nn.functional.relu(x, inplace=1),
+    "a name for return_indices": lambda t, x: t.nn.functional.max_pool2d(
+        x[None], 1, return_indices="yes"
+    ),
+    "a number for full": lambda t, x: t.nn.functional.gaussian_nll_loss(x, x, x.abs() + 1, 1),
+    "a number for unique's order": lambda t, x: t.unique(x, 1),
+    "a number for equal_nan": lambda t, x: t.allclose(x, x, equal_nan=1),
+    "a name for align_corners": lambda t, x: t.nn.functional.interpolate(
+        x[None, None], 4, mode="bilinear", align_corners="yes"
+    ),
     "a mode that is a list": lambda t, x: t.div(x, x, rounding_mode=["floor"]),
 }
 

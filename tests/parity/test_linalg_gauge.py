@@ -146,3 +146,17 @@ def test_singular_matrices_have_a_determinant_gradient() -> None:
         a = Tensor(matrix, AS_IS).requires_grad_()
         (found,) = grad([adjoint.linalg.det(a)], [a])
         np.testing.assert_allclose(found.array, cofactors, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["inv", "det", "solve", "svdvals", "qr", "matrix_exp", "eigvalsh"])
+def test_nodes_have_pytorchs_names(name: str) -> None:
+    matrix = np.array([[4.0, 1.0], [1.0, 3.0]])
+    found = []
+    for library, made in (
+        (adjoint.linalg, Tensor(matrix, AS_IS)),
+        (torch.linalg, torch.tensor(matrix)),
+    ):
+        given = [made.requires_grad_()] * (2 if name == "solve" else 1)
+        answer = getattr(library, name)(*given)
+        found.append((answer[0] if isinstance(answer, tuple) else answer).grad_fn.name())
+    assert found[0] == found[1]

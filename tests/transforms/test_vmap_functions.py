@@ -292,3 +292,26 @@ def test_composite_operators_are_followed() -> None:
         made = ops.vmapped.made
         slope = func.vmap(func.grad(lambda x: made(x).sum()))(adjoint.tensor(X))
         assert_close(slope, 2 * np.cos(X))
+
+
+@pytest.mark.parametrize("name", ["relu_", "sigmoid_", "tanh_", "exp_", "sqrt_"])
+def test_changes_that_keep_their_result(name: str) -> None:
+    """A change in place inside vmap is differentiated by what it left there."""
+    weight = adjoint.tensor([0.5, 1.0, 2.0])
+    rows = adjoint.arange(1.0, 7.0).reshape(2, 3)
+
+    def loss(weight: Any, row: Any) -> Any:
+        return (getattr(row * weight, name)() * row).sum()
+
+    together = func.vmap(func.grad(loss), in_dims=(None, 0))(weight, rows)
+    assert_close(together, adjoint.stack([func.grad(loss)(weight, row) for row in rows]))
+
+
+def test_a_kept_result_that_is_changed_again_is_refused() -> None:
+    def loss(weight: Any, row: Any) -> Any:
+        kept = (row * weight).exp_()
+        kept.add_(1)
+        return kept.sum()
+
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        func.vmap(func.grad(loss), in_dims=(None, 0))(adjoint.ones(3), adjoint.ones(2, 3))

@@ -15,6 +15,7 @@ from adjoint.compat.aten_steps import (
     composed_cells,
     composed_images,
     composed_losses,
+    composed_matrices,
     composed_networks,
     composed_products,
 )
@@ -24,6 +25,7 @@ from adjoint.ops.composites import COMPOSITES
 
 _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_products.FUNCTIONS,
+    **composed_matrices.FUNCTIONS,
     **composed_networks.FUNCTIONS,
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,

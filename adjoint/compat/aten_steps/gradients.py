@@ -148,6 +148,19 @@ def _clamp(ask: Steps, kept: Kept, grad: Any) -> Any:
     return ask("where", inside, grad, zero), None, None
 
 
+def _bound(within: str) -> Any:
+    """Steps of a bound on one side, which is a number."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        input, bound = kept.value(0), kept.option(1)
+        if isinstance(bound, Tensor):
+            raise TooLittleKeptError
+        zero = ask("scalar_tensor", 0.0, **beside(grad))
+        return ask("where", ask(within, input, bound), grad, zero), None
+
+    return steps
+
+
 def _extreme(beyond: str, short: str) -> Any:
     """Steps of maximum and minimum: who is beyond the other, and who falls short."""
 
@@ -294,15 +307,6 @@ def _std(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (_by_variance(ask, kept, slope),)
 
 
-def _p_norm(ask: Steps, kept: Kept, grad: Any) -> Any:
-    if kept.option(1) != 2 or kept.option(2) is not None or kept.option(3):
-        raise TooLittleKeptError
-    result = kept.result()
-    direction = ask("div", kept.value(0), result)
-    direction = ask("masked_fill_", direction, ask("eq", result, 0), 0)
-    return (ask("mul", grad, direction),)
-
-
 def _logsumexp(ask: Steps, kept: Kept, grad: Any) -> Any:
     input, dim, keepdim, result = kept.value(0), kept.option(1), kept.option(2), kept.result()
     if not keepdim and input.ndim:
@@ -353,6 +357,8 @@ STEPS: Final[dict[str, Any]] = {
     "atan": _atan,
     "erf": _erf,
     "clamp": _clamp,
+    "clamp_min": _bound("ge"),
+    "clamp_max": _bound("le"),
     "maximum": _extreme("gt", "lt"),
     "minimum": _extreme("lt", "gt"),
     "choose": _choose,
@@ -371,7 +377,6 @@ STEPS: Final[dict[str, Any]] = {
     "amin": _amax,
     "var": _var,
     "std": _std,
-    "p_norm": _p_norm,
     "logsumexp": _logsumexp,
     "cumsum": _cumsum,
     "max_dim": _chosen_of(1, 1, 2),

@@ -3,9 +3,8 @@
 import math
 from typing import Any, Final
 
-from adjoint.compat.aten_steps.asking import Steps, unseen
+from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.places import reshaped
-from adjoint.ops.op import TABLE
 
 
 def _matmul(ask: Steps, input: Any, other: Any) -> Any:
@@ -79,25 +78,10 @@ def _outer_product(ask: Steps, input: Any, vec2: Any) -> Any:
     return ask("mul", ask("view", input, [input.shape[0], 1]), vec2)
 
 
-def _checked(name: str, own: Any) -> Any:
-    """Steps of an op that says of a matrix that it can't be done, which PyTorch looks at apart."""
-
-    def steps(ask: Steps, input: Any) -> Any:
-        result, faults = ask(name, input)
-        with unseen():
-            if faults.layer is None and bool(faults.any()):
-                return own(input)  # which says what is wrong
-        return result
-
-    return steps
-
-
 STEPS: Final[dict[str, Any]] = {
     "matmul": _matmul,
     "linear": _linear,
     "rows_product": _rows_product,
     "turned_product": _turned_product,
     "outer_product": _outer_product,
-    "linalg_inv": _checked("linalg_inv_ex", TABLE["linalg_inv"]),
-    "cholesky_lower": _checked("linalg_cholesky_ex", TABLE["cholesky_lower"]),
 }

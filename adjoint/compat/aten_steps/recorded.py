@@ -40,13 +40,14 @@ class Operation:
     Those are given who is asked, which of `inputs` want a gradient, the arguments, the results and
     the gradient of the first result; they answer a gradient for each of `inputs`, which are places.
     `changing` are those of arguments that may change before the backward pass, which needs no more
-    than their looks.
+    than their looks. `after` is what else PyTorch asks for, given the arguments and results.
     """
 
     name: str
     inputs: tuple[int, ...]
     gradients: Callable[..., Any]
     changing: tuple[int, ...] = ()
+    after: Callable[..., None] | None = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The first result, recorded; arguments by name need no gradient."""
@@ -90,6 +91,9 @@ class _Recorded(Function):
                 f"__torch_dispatch__ returned a {type(results[0]).__name__}, not a Tensor, for "
                 f"{operation.name}"
             )
+        if operation.after is not None:
+            with asking() as ask:
+                operation.after(ask, args, results)
         ctx.operation, ctx.named, ctx.count = operation, named, len(args)
         values = [*args, *results]
         saved = [

@@ -19,6 +19,7 @@ from adjoint.compat.aten_steps import (
     gradients_of_networks,
     gradients_of_places,
     gradients_of_products,
+    matrices,
     networks,
     places,
     products,
@@ -37,6 +38,7 @@ _STEPS: Final = {
     **calculation.STEPS,
     **places.STEPS,
     **products.STEPS,
+    **matrices.STEPS,
     **networks.STEPS,
     **fourier.STEPS,
 }
@@ -46,6 +48,7 @@ _GRADIENTS: Final = {
     **gradients_of_functions.STEPS,
     **gradients_of_places.STEPS,
     **gradients_of_products.STEPS,
+    **matrices.GRADIENTS,
     **gradients_of_networks.STEPS,
     **fourier.GRADIENTS,
 }

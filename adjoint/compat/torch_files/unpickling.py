@@ -5,6 +5,7 @@ make plain values; a name in a file stands for a builder of ours, or for nothing
 allowed by add_safe_globals can be called and filled too.
 """
 
+import inspect
 import pickle
 import struct
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
@@ -406,9 +407,21 @@ def set_attributes(target: Any, attributes: Any) -> None:
     expect(attributes, dict)
     for name, value in attributes.items():
         expect(name, str)
-        if name.startswith("__") or name in INNER or hasattr(target, name):
+        if name.startswith("__") or name in INNER or not _may_have(target, name):
             raise refusal(f"the file replaces {name:.100} of a {type(target).__name__}")
         setattr(target, name, value)
+
+
+def _may_have(target: Any, name: str) -> bool:
+    """Whether an attribute is the instance's own: new, or in place of a method, as programs do it.
+
+    A tensor of a class that the program allows may so hold others as `values`; properties set more.
+    """
+    if not hasattr(target, name):
+        return True
+    found = inspect.getattr_static(target, name)
+    own_class = isinstance(target, Tensor) and type(target) not in (Tensor, Parameter)
+    return own_class and callable(found) and not hasattr(type(found), "__set__")
 
 
 def _fill(target: Any, state: Any) -> None:

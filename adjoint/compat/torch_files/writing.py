@@ -165,7 +165,8 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
     def tensor(self, tensor: Any) -> Any:
         """How a tensor is written."""
         kind: Any = type(tensor)
-        if kind is not Parameter and kind.__reduce_ex__ is not Tensor.__reduce_ex__:
+        reduces = getattr(kind.__reduce_ex__, "__wrapped__", kind.__reduce_ex__)
+        if kind is not Parameter and reduces is not Tensor.__reduce_ex__:
             return NotImplemented  # it has a way of its own
         state = attributes_of(tensor)
         if kind is Parameter:

@@ -44,6 +44,7 @@ _LATER = {
     "Tag": f"{__name__}.library",
     "clear_autocast_cache": _AUTOCAST,
     "cond": f"{__name__}._higher_order_ops",
+    "while_loop": f"{__name__}._higher_order_ops",
     "get_autocast_cpu_dtype": _AUTOCAST,
     "get_autocast_gpu_dtype": _AUTOCAST,
     "is_autocast_cache_enabled": _AUTOCAST,

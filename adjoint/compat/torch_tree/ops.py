@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.compat import aten_forms, pytorch_names
 from adjoint.compat.aten import PRIVATE
+from adjoint.compat.higher_order import OPERATORS
 from adjoint.compat.missing_names import missing
 from adjoint.compat.tags import of_aten
 from adjoint.creation import factories
@@ -211,6 +212,8 @@ class Namespace:
         if self.name == "prim" and name in _PRIMITIVES:
             packet = vars(self)[name] = Packet(_PRIMITIVES[name], self.name, name)
             return packet
+        if self.name == "higher_order" and name in OPERATORS:
+            return OPERATORS[name]
         if self.name != "aten":
             return self._custom(name)
         known = _CASES.get(name, name)

@@ -365,6 +365,7 @@ def _svdvals_rule(grad: Value, A: Value) -> Value:
 
 @general(
     A=lambda grad, A: _svdvals_rule(grad, A),
+    node_name="LinalgSvdBackward0",
     home="linalg",
     numpy=True,
     autocast="float32",

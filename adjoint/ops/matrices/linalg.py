@@ -74,6 +74,7 @@ def _inverse_rule(grad: Value, inverse: Any) -> Value:
 @general(
     A=lambda grad, result: _inverse_rule(grad, result),
     saved_as={"result": "inverse"},
+    node_name="LinalgInvExBackward0",
     home="linalg",
     numpy=True,
     autocast="float32",

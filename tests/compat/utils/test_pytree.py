@@ -1,5 +1,6 @@
 """torch.utils._pytree answers what PyTorch's does."""
 
+import dataclasses
 import time
 from collections import namedtuple
 
@@ -53,3 +54,40 @@ CALLS = [
 @pytest.mark.parametrize("call", CALLS)
 def test_as_pytorch(call):
     assert call(trees) == call(theirs)
+
+
+@dataclasses.dataclass
+class Pair:
+    first: object
+    second: object = 3
+    third: object = None
+
+
+def test_fields_of_a_dataclass_are_leaves():
+    trees.register_dataclass(Pair)
+    leaves, spec = trees.tree_flatten(Pair(1, (2, 4)))
+    assert leaves == [1, 2, 4]
+    assert spec.context == [["first", "second"], ["third"]]
+    assert trees.tree_map(lambda leaf: leaf + 1, Pair(1, 2)) == Pair(2, 3)
+    paths = [trees.keystr(path) for path, _ in trees.tree_flatten_with_path(Pair(1, (2,)))[0]]
+    assert paths == [".first", ".second[0]"]
+
+
+def test_some_fields_may_be_left_out():
+    @dataclasses.dataclass
+    class Kept:
+        first: object
+        second: object = 3
+
+    with pytest.raises(ValueError, match="Missing fields"):
+        trees.register_dataclass(Kept, field_names=["first"])
+    with pytest.raises(ValueError, match="Unexpected fields"):
+        trees.register_dataclass(Kept, field_names=["first", "second", "third"])
+    trees.register_dataclass(Kept, field_names=["first"], drop_field_names=["second"])
+    assert trees.tree_leaves(Kept(1, 2)) == [1]
+    assert trees.tree_map(lambda leaf: leaf, Kept(1, 2)) == Kept(1, 3)
+
+
+def test_what_is_no_dataclass_needs_names():
+    with pytest.raises(ValueError, match="field_names must be specified"):
+        trees.register_dataclass(int)

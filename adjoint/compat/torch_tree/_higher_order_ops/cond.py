@@ -1,3 +1,5 @@
 """torch._higher_order_ops.cond."""
 
-from adjoint.control_flow import cond as cond
+from adjoint.compat.higher_order import OPERATORS, cond as cond
+
+cond_op = OPERATORS["cond"]

@@ -117,6 +117,8 @@ def _fakes(nest: Any) -> list[FakeTensor]:
 class FakeTensorMode(TorchDispatchMode):
     """Inside its block, tensors are fake: operations give the looks of results, and no values."""
 
+    supports_higher_order_operators = None
+
     def __init__(
         self, *, allow_fallback_kernels: bool = True, allow_non_fake_inputs: bool = False
     ) -> None:

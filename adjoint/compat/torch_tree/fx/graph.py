@@ -4,6 +4,7 @@
 
 import copy
 import inspect
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ from adjoint.compat.torch_tree.fx.codegen import (
 from adjoint.compat.torch_tree.fx.naming import Namespace, snake_case
 from adjoint.compat.torch_tree.fx.node import Argument, Node, Target, map_aggregate, map_arg
 from adjoint.nn.module import Module
+from adjoint.tensors.tensor import Tensor
 
 _Namespace = Namespace
 _PyTreeCodeGen = PyTreeCodeGen
@@ -59,6 +61,13 @@ class _InsertPoint:
 
     def __exit__(self, *exc: object) -> None:
         self.graph._insert = self.before
+
+
+def _is_reached(module: Any, path: str) -> bool:
+    """Whether a module has another, or a tensor, at the end of a path."""
+    for name in path.split("."):
+        module = getattr(module, name, None)
+    return isinstance(module, (Module, Tensor))
 
 
 class Graph:
@@ -163,6 +172,13 @@ class Graph:
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """An attribute of the module."""
+        owner = self.owning_module
+        if owner is not None and not _is_reached(owner, qualified_name):
+            warnings.warn(
+                f"get_attr: {qualified_name} is no module, parameter or buffer of the GraphModule "
+                "that owns this graph; add it, or the graph can't run",
+                stacklevel=2,
+            )
         return self.create_node("get_attr", qualified_name, (), {}, type_expr=type_expr)
 
     def call_function(

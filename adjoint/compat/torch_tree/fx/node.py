@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.compat.torch_tree import assertion
 from adjoint.compat.torch_tree.fx.immutable_collections import immutable_dict, immutable_list
+from adjoint.compat.torch_tree.ops import Overload
 from adjoint.compat.torch_tree.overrides import resolve_name
+from adjoint.creation import factories
 from adjoint.device import device
 from adjoint.dtypes import dtype
+from adjoint.ops import PUBLIC
 from adjoint.ops.arranging.conversion import layout, memory_format
 from adjoint.tensors.tensor import Tensor
 
@@ -33,8 +36,33 @@ ArgumentT = Any
 
 OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output", "root")
 
+_RANDOM = (
+    "bernoulli multinomial normal poisson rand rand_like randint randint_like randn randn_like "
+    "randperm"
+)
 # Calls of these stay, though nobody uses what they return.
-_side_effectful_functions: set[Callable[..., Any]] = {assertion, setitem, print}
+_side_effectful_functions: set[Callable[..., Any]] = {
+    assertion,
+    setitem,
+    print,
+    *({**vars(factories), **PUBLIC["adjoint"]}[name] for name in _RANDOM.split()),
+}
+
+
+def _has_effects(target: Any, impure_random: bool) -> bool:
+    """Whether a call changes something: an argument, or the state from which chance comes."""
+    if not isinstance(target, Overload):
+        return target in _side_effectful_functions
+    named = [each for each in _side_effectful_functions if isinstance(each, Overload)]
+    if target in named or target.overload.endswith("out"):
+        return True
+    if impure_random and any(tag.name == "nondeterministic_seeded" for tag in target.tags):
+        return True
+    try:
+        given = target._schema.arguments
+    except AttributeError:  # adjoint's own, which changes nothing
+        return False
+    return any(each.kind.mutated or each.kind.alias.endswith("!") for each in given)
 
 
 def has_side_effect(fn: Any) -> Any:
@@ -314,7 +342,7 @@ class Node:
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
-            return self.target in _side_effectful_functions
+            return _has_effects(self.target, impure_random)
         if self.op == "call_method":
             return str(self.target).endswith("_") and not str(self.target).endswith("__")
         if self.op == "call_module":

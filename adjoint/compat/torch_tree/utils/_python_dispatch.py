@@ -107,6 +107,8 @@ def _gradients(node: Any, grads: list[Any], wanted: list[bool]) -> list[Any] | N
 class TorchDispatchMode(Scope):
     """Inside its block, `__torch_dispatch__(func, types, args, kwargs)` answers every call."""
 
+    supports_higher_order_operators: bool | None = False  # None: it sees their steps instead
+
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:

@@ -1,5 +1,6 @@
 """torch.utils._pytree: what it has beside adjoint's pytree."""
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -53,6 +54,54 @@ def register_pytree_node(
 
 
 _register_pytree_node = register_pytree_node
+
+
+def _fields_to_take(cls: Any, field_names: Any, drop_field_names: Any) -> list[str]:
+    """The fields of a class that are leaves: all that its constructor takes, or those named."""
+    if not dataclasses.is_dataclass(cls):
+        if field_names is None:
+            raise ValueError(
+                f"field_names must be specified: {cls} is no dataclass, so that nothing says what "
+                "it is made of"
+            )
+        return list(field_names)
+    known = {each.name for each in dataclasses.fields(cls) if each.init}
+    taken = [each.name for each in dataclasses.fields(cls) if each.init]
+    dropped = set(drop_field_names or ())
+    if field_names is None:
+        return [name for name in taken if name not in dropped]
+    missing, unexpected = known - set(field_names) - dropped, set(field_names) - known
+    for what, names in (("Missing", missing), ("Unexpected", unexpected)):
+        if names:
+            raise ValueError(f"{what} fields in field_names of {cls}: {', '.join(sorted(names))}")
+    return list(field_names)
+
+
+def register_dataclass(
+    cls: Any,
+    *,
+    field_names: list[str] | None = None,
+    drop_field_names: list[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:
+    """Take instances of a dataclass apart by its fields; those that are None are no leaves."""
+    names = _fields_to_take(cls, field_names, drop_field_names)
+
+    def parted(tree: Any) -> tuple[list[Any], Any]:
+        given = [name for name in names if getattr(tree, name) is not None]
+        empty = [name for name in names if getattr(tree, name) is None]
+        return [getattr(tree, name) for name in given], [given, empty]
+
+    def whole(leaves: Iterable[Any], context: Any) -> Any:
+        given, empty = context
+        return cls(**dict(zip(given, leaves, strict=True)), **dict.fromkeys(empty))
+
+    def with_keys(tree: Any) -> tuple[list[Any], Any]:
+        leaves, context = parted(tree)
+        keys = [GetAttrKey(name) for name in context[0]]
+        return list(zip(keys, leaves, strict=True)), context
+
+    register_pytree_node(cls, parted, whole, flatten_with_keys_fn=with_keys)
 
 
 _constants: set[Any] = set()  # classes whose instances have no leaves, and are compared whole

@@ -182,6 +182,8 @@ _OWN: dict[str, tuple[Any, str]] = {
 class _Counting(TorchDispatchMode):
     """Tells a counter of each operation."""
 
+    supports_higher_order_operators = None
+
     def __init__(self, counter: "FlopCounterMode") -> None:
         self.counter = counter
 

@@ -33,6 +33,8 @@ _FRESH: Final = "lift_fresh"
 class ProxyTorchDispatchMode(TorchDispatchMode):
     """Notes the operations of its block in a graph; tensors from outside become attributes."""
 
+    supports_higher_order_operators = None
+
     def __init__(self, graph: Graph, decompositions: Mapping[Any, Any] | None = None) -> None:
         self.graph = graph
         self.decompositions = decompositions or {}
