@@ -129,6 +129,7 @@ static void wait_for_work(int number, unsigned seen) {
             if (is_called(number, seen)) return;
             PAUSE();
         }
+        sched_yield(); /* to whom BLAS has given work, or another process */
     }
     pthread_mutex_lock(&lock);
     __atomic_fetch_add(&sleeping, 1, __ATOMIC_SEQ_CST);
