@@ -15,7 +15,7 @@ from adjoint.backends.products import is_large, product
 from adjoint.backends.threads import helpers
 from adjoint.backends.turning import in_order
 
-_WORTH = 1 << 20  # products of two numbers in a step of a solution
+_WORTH = 1 << 18  # products of two numbers in a step of a solution
 _TRIANGLE = 64  # rows from which a product does most of the work
 _SHARED = 1 << 15  # elements that are worth a thread
 _LINE = 16  # floats of a line of the cache
@@ -409,7 +409,7 @@ def _is_of_rows(index: Any) -> bool:
     return index.ndim > 1 and index.size > 0 and not any(index.strides[1:])
 
 
-def _product(array: Any, other: Any) -> Any:
+def step_product(array: Any, other: Any) -> Any:
     """array @ other; BLAS would wake threads of its own for these, and they are soon done."""
     if array.ndim == 2 == other.ndim and is_large(array, other, _WORTH):
         return product(array, other)
@@ -425,5 +425,5 @@ def _solve_lower(loop: Any, matrix: Any, side: Any, out: Any) -> None:
     half = count // 2
     first = out[..., :half, :]
     _solve_lower(loop, matrix[..., :half, :half], side[..., :half, :], first)
-    rest = side[..., half:, :] - _product(matrix[..., half:, :half], first)
+    rest = side[..., half:, :] - step_product(matrix[..., half:, :half], first)
     _solve_lower(loop, matrix[..., half:, half:], rest, out[..., half:, :])

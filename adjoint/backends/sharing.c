@@ -265,7 +265,8 @@ static npy_intp core_size(const Loop *loop, const npy_intp *dimensions) {
 static void share_rows(const Loop *loop, char **args, const npy_intp *dimensions,
                        const npy_intp *steps, npy_intp each) {
     const npy_intp count = dimensions[0];
-    npy_intp length = (count + 2 * allowed - 1) / (2 * allowed);
+    const npy_intp parts = (loop->cores && each >= SHORTEST ? 4 : 2) * allowed;
+    npy_intp length = (count + parts - 1) / parts;
     if (!loop->cores && each == 1) length = (length + STEP - 1) / STEP * STEP;
     if (length * each < SHORTEST) length = (SHORTEST + each - 1) / each;
     work.loop = loop;
