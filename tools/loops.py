@@ -33,6 +33,7 @@ WRITTEN = (
     "gates",
     "pairs",
     "planes",
+    "products",
     "fourier",
     "triangles",
     "symmetric",

@@ -11,8 +11,14 @@ import numpy as np
 
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
+from adjoint.backends.products import is_large, product
+from adjoint.backends.threads import helpers
+from adjoint.backends.turning import in_order
 
+_WORTH = 1 << 18  # products of two numbers in a step of a solution
 _TRIANGLE = 64  # rows from which a product does most of the work
+_SHARED = 1 << 15  # elements that are worth a thread
+_LINE = 16  # floats of a line of the cache
 _TURN = 1024  # elements that are worth a call
 _DEGREE = 64  # from which polynomials are not found one after another
 
@@ -261,7 +267,9 @@ class AlongKernels(Namespace):
         loop = _loop("rows_add", array, rows) if index.dtype == np.int64 else None
         if loop is None or not self.all_below(index, len(array)):
             return super().rows_added(array, index, rows)
-        return loop(index, rows, out=np.array(array, order="C"))
+        out = in_order(array)
+        _take_rows(loop, index, rows, out)
+        return out
 
     def matched_rows(self, table: Any, numbers: Any, rows: Any) -> Any:
         loop = _loop("matched", table, rows) if numbers.dtype == np.int64 else None
@@ -368,12 +376,27 @@ def _combined_by_loop(name: str, out: Any, index: Any, values: Any, axis: int) -
         numbers = index[(slice(None), *[0] * (index.ndim - 1))]
         rows, sums = values.reshape(len(values), -1), out.reshape(len(out), -1)
         if rows.shape[1] == sums.shape[1]:
-            of_rows(numbers, rows, out=sums)
+            _take_rows(of_rows, numbers, rows, sums)
             return True
     if out[_corner(index.shape, axis)].shape != out.shape:
         return False
     loop(index, values, axes=[axis] * 3, out=out)
     return True
+
+
+def _take_rows(loop: Any, numbers: Any, rows: Any, out: Any) -> None:
+    """Take rows into those of a matrix by a loop; two may meet in one, so threads share columns."""
+    width = math.prod(rows.shape[1:])
+    step = -(-width // (_LINE * helpers.allowed)) * _LINE
+    rows, out = rows.reshape(len(rows), width), out.reshape(len(out), width)
+    if helpers.allowed < 2 or rows.size < _SHARED or step >= width:
+        loop(numbers, rows, out=out)
+        return
+    whole = width // step * step
+    parts = [x[:, :whole].reshape(len(x), -1, step).swapaxes(0, 1) for x in (rows, out)]
+    loop(numbers, parts[0], out=parts[1])
+    if whole < width:
+        loop(numbers, rows[:, whole:], out=out[:, whole:])
 
 
 def _corner(sizes: Any, axis: int) -> tuple[slice, ...]:
@@ -386,6 +409,13 @@ def _is_of_rows(index: Any) -> bool:
     return index.ndim > 1 and index.size > 0 and not any(index.strides[1:])
 
 
+def step_product(array: Any, other: Any) -> Any:
+    """array @ other; BLAS would wake threads of its own for these, and they are soon done."""
+    if array.ndim == 2 == other.ndim and is_large(array, other, _WORTH):
+        return product(array, other)
+    return np.matmul(array, other)
+
+
 def _solve_lower(loop: Any, matrix: Any, side: Any, out: Any) -> None:
     """Half of the rows first, then the others without what those take of the right side."""
     count = matrix.shape[-1]
@@ -395,5 +425,5 @@ def _solve_lower(loop: Any, matrix: Any, side: Any, out: Any) -> None:
     half = count // 2
     first = out[..., :half, :]
     _solve_lower(loop, matrix[..., :half, :half], side[..., :half, :], first)
-    rest = side[..., half:, :] - np.matmul(matrix[..., half:, :half], first)
+    rest = side[..., half:, :] - step_product(matrix[..., half:, :half], first)
     _solve_lower(loop, matrix[..., half:, half:], rest, out[..., half:, :])

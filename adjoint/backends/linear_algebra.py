@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.along import step_product
 from adjoint.backends.error_state import quiet, quietly
 from adjoint.backends.threads import share
 from adjoint.backends.turning import in_order
 
 PANEL = 64  # columns that LAPACK takes together, if it has room for them
+ALONE = 40_000  # elements of a matrix that OpenBLAS factors by one thread
+PANELS = 1 << 17  # elements of one that is worth more threads than that of panels
 SMALL = 1 << 12  # elements of matrices for which BLAS takes one thread
 _FEW_STEPS = ("cholesky_lo", "cholesky_up", "det", "inv", "slogdet", "solve", "solve1")
 _LAPACK = {"f": "s", "d": "d", "F": "c", "D": "z"}  # its letter of each type
@@ -39,6 +42,30 @@ def lapack_function(name: str, array: Any) -> Any:
 def by_columns(array: Any) -> Any:
     """Copies of matrices, turned: seen as `.T` each lies as LAPACK wants it, to be overwritten."""
     return in_order(array.swapaxes(-2, -1))
+
+
+def factored_by_halves(factor: Any, turned: Any, pivots: Any, xp: Any) -> bool:
+    """Factor a turned matrix by LAPACK's getrf, in panels for which OpenBLAS takes one thread.
+
+    Exchanges are counted from 0; whether no pivot is zero. Products are those of `xp`, whose
+    threads would otherwise wait for those of another library.
+    """
+    if turned.size <= ALONE or min(turned.shape) < 2:
+        turned.T[...], pivots[...], info = factor(turned.T)
+        return bool(info == 0)
+    half = min(turned.shape) // 2
+    left, right = turned[:half], turned[half:]
+    regular = factored_by_halves(factor, left, pivots[:half], xp)
+    right[...] = right.take(xp.exchanged(pivots[:half] + 1, turned.shape[1]), axis=1)
+    top = xp.solved_triangle(left[:, :half].T, right[:, :half].T, upper=False, unit=True)
+    right[:, :half] = top.T
+    rest = right[:, half:]
+    rest -= step_product(right[:, :half], left[:, half:])
+    regular = factored_by_halves(factor, rest, pivots[half:], xp) and regular
+    below = left[:, half:]
+    below[...] = below.take(xp.exchanged(pivots[half:] + 1, rest.shape[1]), axis=1)
+    pivots[half:] += half
+    return regular
 
 
 @functools.cache

@@ -191,8 +191,11 @@ class Namespace(ABC):
         """array, a fresh one, with function(*args) at an index of slices."""
         return self.updated(array, index, function(*args))
 
-    def into(self, function: Callable[..., Array], target: Array, *args: Any) -> Array:
-        """function(*args), in the memory of `target`, a fresh array, where the library can."""
+    def into(self, function: Callable[..., Array], target: Array | None, *args: Any) -> Array:
+        """function(*args), in the memory of `target`, a fresh array, where the library can.
+
+        None makes a new one, for operands of one shape and type, which the result has too.
+        """
         return function(*args)
 
     def add_scaled(self, array: Array, other: Array, factor: Any) -> None:

@@ -1,11 +1,8 @@
 """NumPy: the default backend."""
 
 import functools
-import importlib.util
 import math
 import os
-import threading
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +19,8 @@ from adjoint.backends.loops import written
 from adjoint.backends.mask_kernels import MaskKernels
 from adjoint.backends.namespace import Memory, ordered_strides
 from adjoint.backends.pairs import Pairs
+from adjoint.backends.products import is_large, product
+from adjoint.backends.rooms import address, pages, rooms_of
 from adjoint.backends.row_kernels import RowKernels, shared_ones
 from adjoint.backends.sampling import SamplingKernels
 from adjoint.backends.searching import SearchKernels
@@ -31,23 +30,22 @@ from adjoint.backends.threads import (
     LEAST,
     NUMBERS,
     applied,
+    helpers,
     row_parts,
     share,
     share_at_once,
     shared,
 )
-from adjoint.backends.turning import in_its_order, in_order
+from adjoint.backends.turning import in_its_order, in_order, is_turned
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
 BLOCK = 65536  # elements that fit the second-level cache, and are worth a call
 _SUMMED = 8192  # numbers of a part of a sum
 _PARTS = 4  # of numbers that are counted
+_ROWS = 32  # whose products are worth a copy of the other matrix
 _MANY = 8192  # elements from which bits are chosen faster than numbers
-KEPT = 1 << 19  # elements of memory that a thread keeps for the columns of convolutions
-LINE = 64  # bytes of a line of the cache
 KEPT_BYTES = 256 << 20  # of freed blocks above 30 MB, for the next arrays of their sizes
-_rooms = threading.local()
 
 
 def _ask_to_keep_pages() -> bool:
@@ -59,23 +57,12 @@ def _ask_to_keep_pages() -> bool:
     # A large block, freed and never touched, teaches glibc to keep pages for the next array: to get
     # new ones takes longer than most work on a megabyte. The heap may keep some 60 MB for it.
     np.empty(30 << 20, np.uint8)
-    if _pages is not None:  # the pure package leaves larger ones alone
-        _pages.keep(KEPT_BYTES)
+    if pages is not None:  # the pure package leaves larger ones alone
+        pages.keep(KEPT_BYTES)
     return True
 
 
-_PAGES = "adjoint.backends.pages"  # which the pure package has not
-_pages: Any = importlib.import_module(_PAGES) if importlib.util.find_spec(_PAGES) else None
 _KEEPS_PAGES = _ask_to_keep_pages()
-
-
-def _told_address(array: Any) -> int:
-    """Where the first element of an array lies."""
-    pointer: int = array.__array_interface__["data"][0]
-    return pointer
-
-
-address: Callable[[Any], int] = _told_address if _pages is None else _pages.address
 
 
 def keeps_pages() -> bool:
@@ -122,13 +109,6 @@ def number_as_array(number: float, dtype: Any) -> Any:
 def _row_starts(count: int, width: int) -> Any:
     """Where each row of a matrix begins among all elements; shared, so never written to."""
     return np.arange(0, count * width, width)
-
-
-def _aligned(size: int, dtype: Any) -> Any:
-    """New memory that begins with a line of the cache: vectors then don't lie across two."""
-    room = np.empty(size * dtype.itemsize + LINE, np.uint8)
-    start = -address(room) % LINE
-    return room[start : start + size * dtype.itemsize].view(dtype)
 
 
 def _can_mix(condition: Any, first: Any, second: Any) -> bool:
@@ -287,23 +267,15 @@ class NumpyNamespace(
         return np.random
 
     def into(self, function: Any, target: Any, *args: Any) -> Any:
-        return function(*args, out=target)
+        if helpers.allowed < 2 or type(function) is not np.ufunc or args[0].size < BLOCK:
+            return function(*args, out=target)
+        # By threads however operands lie; NumPy would call a loop for each row.
+        out = np.empty_like(args[0]) if target is None else target
+        return out if applied(function, *args, out) else function(*args, out=target)
 
     def space(self, dtype: Any) -> Any:
         """See Convolutions; memory is kept, since pages that are new take longer than the work."""
-        kind = dtype.char
-
-        def room(name: str, shape: Any) -> Any:
-            size = math.prod(shape)
-            if size > KEPT:
-                return _aligned(size, dtype).reshape(shape)
-            key = name + kind
-            kept = _rooms.__dict__.get(key)
-            if kept is None:
-                kept = _rooms.__dict__[key] = _aligned(KEPT, dtype)
-            return kept[:size].reshape(shape)
-
-        return room
+        return rooms_of(dtype)
 
     def convolve(self, images: Any, weight: Any, layout: Layout) -> Any:
         space = self.space(images.dtype)
@@ -471,19 +443,23 @@ class NumpyNamespace(
             return self.copied(wide, np.float16)
         if other.ndim == 2:
             if depth == 2:
+                if array.size >= SMALL and is_large(array, other):
+                    return product(array, other)
                 return array.dot(other)  # the method: faster to call than matmul, or than np.dot
             if depth > 2 and array.size:  # one product is faster than one a batch
-                rows = array.reshape(-1, array.shape[-1]).dot(other)
+                rows = self.matmul(array.reshape(-1, array.shape[-1]), other)
                 return rows.reshape(*array.shape[:-1], other.shape[1])
         if depth > 2 < other.ndim and array.shape[-1] == 1 == other.shape[-2]:
             # Columns by rows: BLAS, called for each pair, takes three times as long or more.
             if array.dtype.char in "fd":
                 return np.einsum("...ik,...kj->...ij", array, other)
             return array * other
-        product = np.matmul(array, other, order="C")
-        if array.dtype.kind == "V" and array.dtype == other.dtype != product.dtype:
-            return product.astype(array.dtype)
-        return product
+        if depth > 2 < other.ndim and array.shape[-2] >= _ROWS and is_turned(other):
+            other = in_order(other)  # BLAS takes half as long again for small matrices that are not
+        made = np.matmul(array, other, order="C")
+        if array.dtype.kind == "V" and array.dtype == other.dtype != made.dtype:
+            return made.astype(array.dtype)
+        return made
 
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
         if weight.ndim == 2 < input.ndim and input.size:  # one product is faster than one a batch
@@ -491,6 +467,8 @@ class NumpyNamespace(
             return rows.reshape(*input.shape[:-1], weight.shape[0])
         if input.ndim != 2 or weight.ndim != 2:
             return super().linear(input, weight, bias)
+        if input.size >= SMALL and is_large(input, weight.T):
+            return product(input, weight.T, bias)
         if input.shape[0] > 64 or weight.shape[0] < 32:
             out = input.dot(weight.T)  # see matmul
         else:
@@ -501,14 +479,14 @@ class NumpyNamespace(
     def turned_product(self, array: Any, other: Any) -> Any:
         if array.ndim != 2 or other.ndim != 2 or array.dtype.char == "e":
             return self.matmul(array.swapaxes(-2, -1), other)
-        return array.T.dot(other)  # see matmul
+        return self.matmul(array.T, other)
 
     def rows_product(self, array: Any, other: Any) -> Any:
         if array.ndim != 2 or other.ndim != 2 or array.dtype.char == "e":
             return self.matmul(array, other.swapaxes(-2, -1))
         if len(array) <= 64:  # see linear
             return other.dot(array.T.copy()).T.copy()
-        return array.dot(other.T)
+        return self.matmul(array, other.T)
 
     def row_shares(self, array: Any, parts: int) -> tuple[Any, Any, Any]:
         shifted = array - _row_peaks(array)

@@ -162,9 +162,10 @@ class Planes:
         rows = 1 if each == 1 else -(-each // 4) * 4
         shape = (self.groups, rows, len(self.offsets))
         total, step, start = np.zeros(shape, np.float32), self.even_step(), 0
+        at_once = 1 if helpers.allowed < 2 else 2 * helpers.allowed  # who is early takes another
         while start < self.batch:
             # Some pieces of equal length, or the rest: sums don't depend on how many are at once.
-            whole = min(max(1, (self.batch - start) // step), helpers.allowed, MOST)
+            whole = min(max(1, (self.batch - start) // step), at_once, MOST)
             length = min(step, self.batch - start)
             samples = slice(start, start + whole * length)
             parts = np.empty((whole, *shape), np.float32)

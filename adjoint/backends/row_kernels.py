@@ -4,13 +4,21 @@ SciPy's sparse products and LAPACK are taken where it is installed.
 """
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
 
 from adjoint.backends import standardizing
 from adjoint.backends.error_state import quiet
-from adjoint.backends.linear_algebra import PANEL, by_columns, lapack_function
+from adjoint.backends.linear_algebra import (
+    ALONE,
+    PANEL,
+    PANELS,
+    by_columns,
+    factored_by_halves,
+    lapack_function,
+)
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.shared_rows import by_rows
@@ -159,11 +167,16 @@ def _sums_of_columns(loop: Any, matrix: Any) -> Any:
     return loop(sums)
 
 
-def _factored(factor: Any, array: Any) -> tuple[Any, Any, bool]:
+def _factored(factor: Any, array: Any, xp: Any) -> tuple[Any, Any, bool]:
     """LAPACK's factors of matrices, turned, its exchanges from 0, and whether no pivot is zero."""
     turned, regular = by_columns(array), True
     pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
+    size = math.prod(array.shape[-2:])
+    by_halves = ALONE < size <= PANELS and written("product") is not None
     for place in np.ndindex(array.shape[:-2]):
+        if by_halves and array.dtype.char == "f":
+            regular = factored_by_halves(factor, turned[place], pivots[place], xp) and regular
+            continue
         _, pivots[place], info = factor(turned[place].T, overwrite_a=1)
         regular = regular and info == 0
     return turned, pivots, regular
@@ -207,7 +220,7 @@ class RowKernels(Namespace):
         factor = lapack_function("getrf", array)
         if factor is None:
             return None
-        turned, pivots, _ = _factored(factor, array)
+        turned, pivots, _ = _factored(factor, array, self)
         return by_columns(turned), np.add(pivots, 1, out=pivots)
 
     def factored(self, matrix: Any, columns: int) -> tuple[Any, Any] | None:
@@ -219,7 +232,7 @@ class RowKernels(Namespace):
         factor = lapack_function("getrf", matrix) if worth else None
         if factor is None:
             return None
-        turned, pivots, regular = _factored(factor, matrix)
+        turned, pivots, regular = _factored(factor, matrix, self)
         return (turned, pivots) if regular else None
 
     def solved_by(self, factors: tuple[Any, Any], side: Any, adjoint: bool) -> Any:

@@ -14,6 +14,7 @@ from adjoint.backends.namespace import Namespace
 _MANY = 4096  # values from which it pays
 _CELLS = 16  # for each sorted number
 _MOST_CELLS = 1 << 16
+_FEW = 40  # sorted numbers that are compared with all values sooner than cells are found
 _MOST_STEPS = 8  # from a cell's first place to the one that is sought
 
 
@@ -36,6 +37,16 @@ def _can_be_placed(ordered: Any, values: Any) -> bool:
     span = ordered[-1] - ordered[0] if np.isfinite(ordered[0]) else 0
     # Cells must have some width; and a NaN lies in none.
     return bool(0 < span < np.inf and span / _MOST_CELLS > 0 and not np.isnan(np.min(values)))
+
+
+def _counted(ordered: Any, values: Any, side: str) -> Any:
+    """What NumPy's searchsorted answers for few sorted numbers: how many lie before each value."""
+    compare = np.greater_equal if side == "right" else np.greater
+    values = np.ascontiguousarray(values)
+    found, before = np.zeros(values.shape, np.int8), np.empty(values.shape, np.bool_)
+    for each in ordered:
+        np.add(found, compare(values, each, out=before).view(np.int8), out=found)
+    return found.astype(np.int64)
 
 
 def _places(ordered: Any, values: Any, side: str) -> Any:
@@ -63,5 +74,8 @@ class SearchKernels(Namespace):
     def searchsorted(self, ordered: Any, values: Any, side: Any = "left") -> Any:
         """NumPy's own, which goes by halves, and guesses half of them wrong."""
         with quiet():  # what is far away may be too large to be divided into cells
-            found = _places(ordered, values, side) if _can_be_placed(ordered, values) else None
+            found = None
+            if _can_be_placed(ordered, values):
+                few = len(ordered) <= _FEW
+                found = (_counted if few else _places)(ordered, values, side)
         return np.searchsorted(ordered, values, side=side) if found is None else found

@@ -129,6 +129,7 @@ static void wait_for_work(int number, unsigned seen) {
             if (is_called(number, seen)) return;
             PAUSE();
         }
+        sched_yield(); /* to whom BLAS has given work, or another process */
     }
     pthread_mutex_lock(&lock);
     __atomic_fetch_add(&sleeping, 1, __ATOMIC_SEQ_CST);
@@ -264,7 +265,8 @@ static npy_intp core_size(const Loop *loop, const npy_intp *dimensions) {
 static void share_rows(const Loop *loop, char **args, const npy_intp *dimensions,
                        const npy_intp *steps, npy_intp each) {
     const npy_intp count = dimensions[0];
-    npy_intp length = (count + 2 * allowed - 1) / (2 * allowed);
+    const npy_intp parts = (loop->cores && each >= SHORTEST ? 4 : 2) * allowed;
+    npy_intp length = (count + parts - 1) / parts;
     if (!loop->cores && each == 1) length = (length + STEP - 1) / STEP * STEP;
     if (length * each < SHORTEST) length = (SHORTEST + each - 1) / each;
     work.loop = loop;

@@ -20,7 +20,8 @@ from adjoint.autograd.node import (
     next_sequence_number,
 )
 from adjoint.autograd.saved_tensors import before_change
-from adjoint.backends.numpy import address, numpy_backend
+from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.rooms import address
 from adjoint.call.context import (
     Settings,
     change_grad_enabled,

@@ -206,3 +206,25 @@ def test_symmetric_matrices_have_lapacks_pivots(kind: str, torch: Any) -> None:
         adjoint.from_numpy(np.full((3, 3), np.nan, kind))
     )
     assert (pivots.tolist(), info.item()) == ([1, 2, 3], 1)
+
+
+@pytest.mark.parametrize("shape", [(315, 315), (230, 300), (330, 140), (3, 210, 210)])
+def test_factors_by_halves(shape: Any) -> None:
+    """A matrix of middle size has the pivots that LAPACK chooses for the whole."""
+    pytest.importorskip("scipy")
+    given = matrices(*shape, seed=5)
+    packed, pivots = numpy_backend.xp.lu(given)
+    whole, wanted = numpy_backend.xp.lu(given.astype(float))
+    np.testing.assert_array_equal(pivots, wanted)
+    assert packed.dtype == np.float32
+    assert pivots.dtype == np.int32
+    np.testing.assert_allclose(packed, whole, rtol=1e-3, atol=5e-3)
+
+
+def test_factors_by_halves_of_a_singular_matrix() -> None:
+    pytest.importorskip("scipy")
+    matrix = matrices(315, 315, seed=5)
+    matrix[:, 200] = 0
+    packed, _, info = adjoint.linalg.lu_factor_ex(adjoint.tensor(matrix))
+    assert packed.isfinite().all()
+    assert info == 201

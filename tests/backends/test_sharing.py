@@ -12,6 +12,7 @@ import pytest
 import adjoint
 from adjoint.backends import threads
 from adjoint.backends.loops import compiled, narrow_form, written
+from adjoint.backends.numpy import numpy_backend
 from adjoint.ops.op import TABLE
 from tests.interpreter import fresh_python
 
@@ -477,3 +478,29 @@ for _ in range(3):
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is not told")
 def test_a_loop_that_finds_no_memory_says_so(tmp_path):
     assert fresh_python("-c", WITHOUT_MEMORY, cwd=tmp_path).split() == ["fine"] * 3
+
+
+# ---- what the namespace shares by itself ----
+
+
+def test_a_step_into_memory_however_operands_lie():
+    xp = numpy_backend.xp
+    images = values("f", 8 * 16 * 64 * 64).reshape(8, 16, 64, 64)
+    near, far = images[:, :, ::2], images[:, :, 1::2]
+    assert_same_bits(lambda: xp.into(np.maximum, None, near, far))
+    assert_same_bits(lambda: xp.into(np.add, near.copy(), near, images[0, :, :1, :1]))
+    assert_same_bits(lambda: xp.into(np.add, None, near.astype(int), far.astype(int)))
+
+
+@pytest.mark.parametrize("width", [16, 400, 417])
+def test_rows_that_meet_are_shared_by_columns(width):
+    rng = np.random.default_rng(width)
+    table, rows = rng.standard_normal((250, width)), rng.standard_normal((300, width))
+    numbers = rng.integers(0, 250, 300)
+    xp = numpy_backend.xp
+    assert_same_bits(xp.rows_added, table, numbers, rows)
+    expected = table.copy()
+    np.add.at(expected, numbers, rows)
+    np.testing.assert_allclose(xp.rows_added(table, numbers, rows), expected)
+    wide = np.broadcast_to(numbers[:, None], rows.shape)
+    assert_same_bits(xp.combined_along, "maximum", table, wide, rows, 0)

@@ -80,8 +80,13 @@ static void squares_across(const char *from, npy_intp down, npy_intp right, char
                     const char *from = ROW(0, turn) + top * down + left * right;                   \
                     char *to = ROW(1, turn) + left * line + top * next;                            \
                     const npy_intp columns = n - left < SQUARE ? n - left : SQUARE;                \
+                    const npy_intp copied = down == next && next == sizeof(T) ? rows / 8 * 8 : 0;  \
                     for (npy_intp j = 0; j < columns; j++) {                                       \
-                        for (npy_intp i = 0; i < rows; i++) {                                      \
+                        for (npy_intp i = 0; i < copied; i += 8) { /* those lie in order in both */ \
+                            memcpy(to + j * line + i * next, from + j * right + i * down,          \
+                                   8 * sizeof(T));                                                 \
+                        }                                                                          \
+                        for (npy_intp i = copied; i < rows; i++) {                                 \
                             ELEMENT(T, to + j * line, next, i) =                                   \
                                 ELEMENT(const T, from + j * right, down, i);                       \
                         }                                                                          \

@@ -147,6 +147,10 @@ static Written written[] = {
     {"fourier_to_real", "(m),(t),()->(t)", 3, 1, 1, {fourier_to_real}, {NULL},
      {NPY_CFLOAT, NPY_CFLOAT, NPY_FLOAT, NPY_FLOAT}},
 #endif
+#if defined(WIDEST)
+    {"product", "(r,k),(q),(n),(),()->(r,n)", 5, 1, 1, {product_f32}, {NULL},
+     {FIVE(NPY_FLOAT), NPY_FLOAT}},
+#endif
 #if defined(__F16C__)
     {"widened", NULL, 1, 1, 1, {widened}, {NULL}, {NPY_HALF, NPY_FLOAT}},
     {"narrowed", NULL, 1, 1, 1, {narrowed}, {NULL}, {NPY_FLOAT, NPY_HALF}},

@@ -32,20 +32,21 @@ def _lu_rule(grad: Value, packed: Any, pivots: Any) -> Value:
     grad_top, grad_left = first_of(grad, -2, rank), first_of(grad, -1, rank)
     square, grad_square = first_of(top, -1, rank), first_of(grad_top, -1, rank)
     L, U = tril(square, -1) + identity_like(square), triu(square)
-    through_l, through_u = mH(L) @ tril(grad_square, -1), triu(grad_square) @ mH(U)
+    through_l = matmul(mH(L), tril(grad_square, -1))
+    through_u = matmul(triu(grad_square), mH(U))
     if columns > rank:
         rest, grad_rest = (narrow(x, -1, rank, columns - rank) for x in (top, grad_top))
-        through_l = through_l - grad_rest @ mH(rest)
+        through_l = through_l - matmul(grad_rest, mH(rest))
         below = linalg_solve_triangular(mH(L), grad_rest, upper=True, unitriangular=True)
         inner = cat([_square_lu_part(through_l, through_u, L, U), below], -1)
     elif rows > rank:
         rest, grad_rest = (narrow(x, -2, rank, rows - rank) for x in (left, grad_left))
-        through_u = through_u - mH(rest) @ grad_rest
+        through_u = through_u - matmul(mH(rest), grad_rest)
         beside = linalg_solve_triangular(mH(U), grad_rest, upper=False, left=False)
         inner = cat([_square_lu_part(through_l, through_u, L, U), beside], -2)
     else:
         inner = _square_lu_part(through_l, through_u, L, U)
-    return permutation(pivots, packed) @ inner
+    return matmul(permutation(pivots, packed), inner)
 
 
 def _lu_tangent(A_tangent: Any, packed: Any, pivots: Any) -> Any:

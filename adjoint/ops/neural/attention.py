@@ -104,7 +104,7 @@ def _attend_tangent(
     hidden: Any,
 ) -> Any:
     """W dV + (W * (dS - sum of W * dS)) V, with dS the tangents of the scores."""
-    weights = _matches(query, key, mask, scale, causal) if hidden is None else hidden[0]
+    weights = _matches(query, key, mask, scale, causal) if hidden is None else hidden
     scores = mask_tangent
     for pair in ((query_tangent, key), (query, key_tangent)):
         if pair[0] is not None and pair[1] is not None:
@@ -116,6 +116,13 @@ def _attend_tangent(
     weighted = weights * scores
     turned = matmul(weighted - weights * sum(weighted, -1, True), value)
     return turned if total is None else total + turned
+
+
+def _share_slope(grad: Any, shares: Any) -> Any:
+    """The gradient of scores from that of their softmax, by its own rule: one pass over rows."""
+    rule = softmax.rules[0]
+    assert rule is not None
+    return rule.of_list([grad, shares, -1])
 
 
 def _attend_rule(
@@ -131,15 +138,15 @@ def _attend_rule(
     needs: Any,
 ) -> Values:
     """From the weights that forward has kept; where it is recorded, from queries and keys again."""
-    if isinstance(grad, TensorCore):
-        weights, mean = _matches(query, key, mask, scale, causal), None
-    else:
-        weights, mean = hidden
-    mean = result if mean is None else mean
+    recorded = isinstance(grad, TensorCore)
+    weights = _matches(query, key, mask, scale, causal) if recorded else hidden
     by_value = mT(weights) @ grad if needs[2] else None
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, by_value, None
-    slope = score_slope(grad, value, mean, weights)
+    if recorded:
+        slope = score_slope(grad, value, result, weights)
+    else:
+        slope = _share_slope(matmul(grad, mT(value)), weights)
     return (
         slope @ key * scale if needs[0] else None,
         mT(slope) @ query * scale if needs[1] else None,
@@ -187,8 +194,7 @@ def attend(
     else:
         weights = _open_shares(xp, scores)
     mean = xp.matmul(weights, widened(value))
-    # Where terms of a gradient cancel, the rounding of 16 bits would be all that is left.
-    return narrowed(mean, kind), (weights, mean if is_half(kind) else None)
+    return narrowed(mean, kind), weights
 
 
 @general(

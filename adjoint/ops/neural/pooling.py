@@ -52,7 +52,7 @@ def _reduced(
         places = [out[_along(axis, place * reach, count, step)] for place in range(width)]
         total = places[0]
         for number, place in enumerate(places[1:]):
-            total = xp.into(function, total, total, place) if number else function(total, place)
+            total = xp.into(function, total if number else None, total, place)
         out = total
     return xp.array(out) if math.prod(kernel) == 1 else out
 
@@ -61,7 +61,7 @@ def _greatest(xp: Any, parts: list[Any]) -> Any:
     """The maximum of several arrays of one shape, element by element."""
     total = parts[0]
     for number, part in enumerate(parts[1:]):
-        total = xp.into(xp.maximum, total, total, part) if number else xp.maximum(total, part)
+        total = xp.into(xp.maximum, total if number else None, total, part)
     return total
 
 
@@ -166,8 +166,7 @@ def max_pool_back(
     The maxima are taken again rather than kept: programs change them in place.
     """
     apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
-    few = apart and math.prod(kernel) < 8  # steps over all windows, one for each element
-    found = None if few else _looped(xp, images, kernel, stride, padding, dilation)
+    found = _looped(xp, images, kernel, stride, padding, dilation)
     if found is not None and found[1].shape == pooled.shape:
         flat = (*images.shape[:2], -1)
         zeros = xp.zeros(images.shape, pooled.dtype).reshape(flat)

@@ -26,7 +26,8 @@ def _ends(points: Any, range: Any, dim: int) -> tuple[float, float]:
     if range is not None:
         low, high = (float(end) for end in range[2 * dim : 2 * dim + 2])
     elif points.size:
-        low, high = float(points[:, dim].min()), float(points[:, dim].max())
+        own = points[:, dim].copy()  # in order, where NumPy finds extremes by vectors
+        low, high = float(own.min()), float(own.max())
     else:
         low, high = 0.0, 1.0
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -57,13 +58,12 @@ def bin_totals(
         raise NotImplementedError(f"histograms are not implemented for {points.dtype}")
     shape = tuple(len(each) - 1 for each in edges)
     cells, inside = xp.zeros(len(points), "int64"), xp.ones(len(points), "bool")
-    for dim, each in enumerate(edges):
-        values = points[:, dim]
+    columns = xp.copied(xp.swapaxes(points, 0, 1), ordered=True)
+    for values, each, size in zip(columns, edges, shape, strict=True):
         place = xp.searchsorted(each, values, side="right") - 1
-        place = xp.where(values == each[-1], shape[dim] - 1, place)
+        place = xp.where(values == each[-1], size - 1, place)
         inside = inside & (values >= each[0]) & (values <= each[-1])
-        inside = inside & (place >= 0) & (place < shape[dim])
-        cells = cells * shape[dim] + place
+        cells = cells * size + place
     cells = xp.where(inside, cells, math.prod(shape))
     values = xp.ones(len(points), points.dtype) if weight is None else weight
     totals = xp.added_at(xp.zeros(math.prod(shape) + 1, points.dtype), cells, values)
