@@ -42,13 +42,11 @@ def no_lock_is_left() -> Iterator[None]:
     assert not moments.lock._is_owned()
 
 
-@pytest.fixture(scope="module")
-def few_objects() -> Iterator[None]:
-    """Let collections look at what is made from here on, and not at libraries, which takes long."""
+@pytest.fixture(scope="module", autouse=True)
+def few_objects() -> None:
+    """Let collections look at what is made from here on: all tests and libraries take seconds."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

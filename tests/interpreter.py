@@ -10,13 +10,17 @@ import adjoint
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def environment():
+    """The variables of this process, and the adjoint that is tested here."""
+    return {**os.environ, "PYTHONPATH": str(Path(adjoint.__file__).parents[1])}
+
+
 def fresh_python(*arguments, cwd):
     """Run Python with the adjoint that is tested here; what it printed, unless it failed."""
-    home = str(Path(adjoint.__file__).parents[1])
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": home},
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -23,8 +23,6 @@ from adjoint.autograd import Function, forward_rules
 from adjoint.transforms import batches
 from tests.build_script import script
 
-pytestmark = pytest.mark.usefixtures("few_objects")
-
 SOME = 2000
 
 

@@ -14,8 +14,6 @@ import adjoint
 from adjoint.autograd import grad
 from adjoint.autograd.graph import queue_callback
 
-pytestmark = pytest.mark.usefixtures("few_objects")
-
 
 def leaf(*values, dtype=adjoint.float64):
     return adjoint.tensor(list(values), dtype=dtype, requires_grad=True)

@@ -11,8 +11,6 @@ from adjoint import nn
 from adjoint.autograd import Function, grad, graph
 from adjoint.utils.checkpoint import checkpoint
 
-pytestmark = pytest.mark.usefixtures("few_objects")
-
 STEPS = [pytest.param(500, id="500"), pytest.param(20_000, id="20000", marks=pytest.mark.slow)]
 SPARE = 100  # however many steps: what each of them left would be more
 

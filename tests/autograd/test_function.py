@@ -14,8 +14,6 @@ from adjoint.autograd.function import FunctionCtx, InplaceFunction, once_differe
 from adjoint.autograd.graph import Node, saved_tensors_hooks
 from adjoint.call import context
 
-pytestmark = pytest.mark.usefixtures("few_objects")
-
 
 def leaf(*values):
     return adjoint.tensor(list(values), dtype=adjoint.float64, requires_grad=True)

@@ -12,8 +12,6 @@ import adjoint
 from adjoint.autograd import graph
 from adjoint.utils.hooks import RemovableHandle, unserializable_hook, warn_if_has_hooks
 
-pytestmark = pytest.mark.usefixtures("few_objects")
-
 
 @pytest.fixture(autouse=True)
 def no_hooks_of_others():

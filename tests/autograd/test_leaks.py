@@ -9,8 +9,6 @@ import pytest
 import adjoint
 from adjoint.autograd import graph
 
-pytestmark = pytest.mark.usefixtures("few_objects")
-
 
 @pytest.fixture(autouse=True)
 def no_collection():

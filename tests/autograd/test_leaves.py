@@ -14,8 +14,6 @@ from adjoint.autograd.reference_counts import is_alone
 from adjoint.call.context import Changed
 from adjoint.tensors.upper import upper
 
-pytestmark = pytest.mark.usefixtures("few_objects")
-
 
 def leaf(*values, dtype=adjoint.float32):
     return adjoint.tensor(list(values), dtype=dtype, requires_grad=True)

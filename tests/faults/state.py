@@ -71,15 +71,16 @@ _RLOCK = type(threading.RLock())
 def all_locks() -> list[Any]:
     """The locks of the package that there are now, wherever they are held."""
     found: dict[int, Any] = {}
+    values: dict[int, Any] = {}  # each but once: many modules have the same ops and built-ins
     for name, module in list(sys.modules.items()):
-        if name != "adjoint" and not name.startswith("adjoint."):
-            continue
-        for value in list(vars(module).values()):
-            for each in (value, *_attributes(value)):
-                if isinstance(each, (_LOCK, _RLOCK)):
-                    found[id(each)] = each
-                elif isinstance(each, threading.Condition):
-                    found[id(each)] = each._lock
+        if name == "adjoint" or name.startswith("adjoint."):
+            values.update((id(value), value) for value in list(vars(module).values()))
+    for value in values.values():
+        for each in (value, *_attributes(value)):
+            if isinstance(each, (_LOCK, _RLOCK)):
+                found[id(each)] = each
+            elif isinstance(each, threading.Condition):
+                found[id(each)] = each._lock
     return list(found.values())
 
 

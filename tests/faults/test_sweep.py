@@ -49,14 +49,16 @@ def test_a_fault_changes_nothing(name: str, turn: int) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in SEAMS if kind != BYTECODE])
 def test_each_kind_of_event_is_found(kind: str) -> None:
     """On the compiled package too; seams.py says where."""
-    counts = []
-    for name in ("node_hooks", "function", "saved_tensor_hooks", "callbacks", "on_a_device",
-                 "deeply_reentrant", "probed_arrays", "wide"):  # fmt: skip
+
+    def count(name: str) -> int:
         prepared = Sweep(GRAPHS[name], adjoint, "backward", "existing")
         with SEAMS[kind](prepared.events):
-            counts.append(prepared.count(kind)[0])
+            found, _ = prepared.count(kind)
         prepared.close()
-    assert sum(counts) > 0
+        return found
+
+    graphs = ("node_hooks", "function", "saved_tensor_hooks", "callbacks", "on_a_device")
+    assert any(count(name) for name in (*graphs, "deeply_reentrant", "probed_arrays", "wide"))
 
 
 # ---- the sweep finds what is broken ----

@@ -4,7 +4,6 @@ import copy
 import io
 import pickle
 import warnings
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -88,8 +87,8 @@ class Sides:
 class ModuleTrial(Findings):
     """A record: its class on both sides, and what differs."""
 
-    def __init__(self, record: Any, count: int | None) -> None:
-        super().__init__(record, count)
+    def __init__(self, record: Any, chosen: slice) -> None:
+        super().__init__(record, chosen)
         self.name = record.name
         takes = record.module_cls.__init__.__code__.co_varnames
         self.takes_kind = "dtype" in takes and "device" in takes
@@ -107,7 +106,8 @@ class ModuleTrial(Findings):
                 if kind in self.record.supported_dtypes("cpu"):
                     for training in (True, False):
                         self.values(kind, training)
-            self.refusals()
+            if not self.chosen.start:  # else they were tried with the first samples
+                self.refusals()
         return self.found
 
     def twin(self, value: Any) -> Any:
@@ -120,18 +120,18 @@ class ModuleTrial(Findings):
             return {key: self.twin(each) for key, each in value.items()}
         return Twins().of(value)
 
-    def entries(self, kind: Any, training: bool, requires_grad: bool) -> Iterator[Any]:
+    def entries(self, kind: Any, training: bool, requires_grad: bool) -> list[Any]:
         """Some inputs of a data type, the same in every run."""
         seed(0)
         found = self.record.module_inputs_func(
             self.record, device="cpu", dtype=kind, requires_grad=requires_grad, training=training
         )
-        return iter(found[: self.count])
+        return list(enumerate(found))[self.chosen]
 
     def values(self, kind: Any, training: bool) -> None:
         """Everything that is compared of each input."""
         by_chance = self.name in BY_CHANCE or (training and self.name in DROPPING)
-        for number, entry in enumerate(self.entries(kind, training, True)):
+        for number, entry in self.entries(kind, training, True):
             where = f"{kind_of_type(kind)}, training {training}, input {number}"
             seed(0)
             try:

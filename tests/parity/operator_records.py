@@ -256,9 +256,9 @@ class Pair:
 class Findings:
     """What differs in a record, check by check."""
 
-    def __init__(self, record: Any, count: int | None) -> None:
+    def __init__(self, record: Any, chosen: slice) -> None:
         self.record = record
-        self.count = count  # samples of each data type; all if None
+        self.chosen = chosen  # of the samples of each data type
         self.found: dict[str, str] = {}
 
     def note(self, check: str, where: str, error: Exception) -> None:
@@ -278,8 +278,8 @@ class Findings:
 class Trial(Findings):
     """A record: its functions on both sides, and what differs."""
 
-    def __init__(self, record: Any, count: int | None) -> None:
-        super().__init__(record, count)
+    def __init__(self, record: Any, chosen: slice) -> None:
+        super().__init__(record, chosen)
         self.name = name_of(record)
         self.by_chance = record.name in BY_CHANCE
 
@@ -303,7 +303,8 @@ class Trial(Findings):
             for kind in CHECKED:
                 if kind in self.record.supported_backward_dtypes("cpu"):
                     self.derivatives(kind)
-            self.refusals()
+            if not self.chosen.start:  # else they were tried with the first samples
+                self.refusals()
         return self.found
 
     def twin(self) -> Any:
@@ -321,7 +322,8 @@ class Trial(Findings):
         seed(0)
         # Not by sample_inputs, which looks for a test in all frames each time.
         drawn = iter(self.record.sample_inputs_func(self.record, "cpu", kind, requires_grad))
-        return enumerate(itertools.islice(seeded(drawn), self.count))
+        chosen = self.chosen
+        return itertools.islice(enumerate(seeded(drawn)), chosen.start, chosen.stop)
 
     def values(self, kind: Any) -> None:
         """Values of the function, the method, the in-place form and out=."""

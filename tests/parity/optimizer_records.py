@@ -137,9 +137,11 @@ class OptimizerTrial(Findings):
             except AbsentError as error:
                 self.note("missing", "", error)
                 return self.found
-            for number, each in enumerate(self.record.optim_inputs_func("cpu")[: self.count]):
+            inputs = list(enumerate(self.record.optim_inputs_func("cpu")))
+            for number, each in inputs[self.chosen]:
                 self.options(f"input {number}", each.kwargs)
-            self.refusals()
+            if not self.chosen.start:  # else they were tried with the first samples
+                self.refusals()
         return self.found
 
     def options(self, where: str, given: dict[str, Any]) -> None:

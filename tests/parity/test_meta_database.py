@@ -10,7 +10,7 @@ pytest.importorskip("expecttest")  # which PyTorch's databases import
 
 import adjoint
 from adjoint.backends import NoValuesError
-from tests.parity.operator_records import RECORDS
+from tests.parity.operator_records import RECORDS, seeded
 from tests.parity.operator_twins import AbsentError, Twins, twin_of
 
 SAMPLES = 4
@@ -65,7 +65,9 @@ def calls(record: Any) -> Any:
     """The first samples of each data type, as adjoint's."""
     for kind in TYPES:
         if kind in record.dtypes:
-            for sample in itertools.islice(record.sample_inputs("cpu", kind), SAMPLES):
+            # Not by sample_inputs, which looks for a test in all frames each time.
+            drawn = seeded(iter(record.sample_inputs_func(record, "cpu", kind, False)))
+            for sample in itertools.islice(drawn, SAMPLES):
                 try:
                     twins = Twins()
                     args, kwargs = twins.of((sample.input, *sample.args)), twins.of(sample.kwargs)

@@ -1,17 +1,20 @@
 """Packages written for PyTorch, on adjoint: a short program for each gives PyTorch's numbers.
 
-A program runs twice, each time in a Python of its own: as it is, with PyTorch, and through
+A program runs twice, each time in a process of its own: as it is, with PyTorch, and through
 `python -m adjoint run`. The packages are in requirements.txt.
 """
 
 import importlib.util
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.interpreter import fresh_python
+from tests.interpreter import environment, fresh_python
 
 HERE = Path(__file__).parent
 PACKAGES = sorted(path.stem.removeprefix("with_") for path in HERE.glob("with_*.py"))
@@ -21,10 +24,29 @@ RELATIVE = 1e-4
 ABSOLUTE = 1e-5
 
 
-def reported(*command, cwd):
-    """What a program reported."""
-    printed = fresh_python("-W", "ignore", *command, cwd=cwd).splitlines()
-    return json.loads([line for line in printed if line.startswith("{")][-1])
+def reported(printed):
+    """What a program reported, of all that it printed."""
+    return json.loads([line for line in printed.splitlines() if line.startswith("{")][-1])
+
+
+@pytest.fixture(scope="module")
+def with_pytorch(torch):
+    """What runs a program with PyTorch, which is imported but once where processes can fork."""
+    if not hasattr(os, "fork"):
+        yield lambda program, folder: fresh_python("-W", "ignore", program, cwd=folder)
+        return
+
+    def run(program, folder):
+        printed = folder / "printed"
+        print(json.dumps(list(map(str, (program, folder, printed)))), file=oracle.stdin, flush=True)
+        status, text = oracle.stdout.readline().strip(), printed.read_text("utf-8")
+        assert status == "0", text
+        return text
+
+    command = [sys.executable, "-W", "ignore", HERE / "oracle.py"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes, env=environment()) as oracle:
+        yield run  # and when nobody asks any more, it ends
 
 
 def differences(found, wanted, place=""):
@@ -51,12 +73,13 @@ def differences(found, wanted, place=""):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_computes_what_it_does_with_pytorch(package, torch, tmp_path):
+def test_a_package_computes_what_it_does_with_pytorch(package, with_pytorch, tmp_path):
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed: see tests/programs/requirements.txt")
     program = HERE / f"with_{package}.py"
-    wanted = reported(program, cwd=tmp_path)
-    found = reported("-m", "adjoint", "run", program, cwd=tmp_path)
+    wanted = reported(with_pytorch(program, tmp_path))
+    command = ("-W", "ignore", "-m", "adjoint", "run", program)
+    found = reported(fresh_python(*command, cwd=tmp_path))
     different = list(differences(found, wanted))
     assert not different, f"{len(different)} differences:\n" + "\n".join(different[:10])
 

@@ -36,8 +36,6 @@ checkpoint_memory = SimpleNamespace(
     **runpy.run_path(str(ROOT / "benchmarks" / "checkpoint_memory.py"))
 )
 
-pytestmark = pytest.mark.usefixtures("few_objects")
-
 
 def leaf(*shape):
     return adjoint.randn(shape, dtype=adjoint.float64, requires_grad=True)
