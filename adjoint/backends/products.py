@@ -25,10 +25,10 @@ def is_large(array: Any, other: Any, least: int = LEAST) -> bool:
     """Whether there is a loop for the product of two matrices, and it is worth its panels."""
     if array.dtype.char != "f" or other.dtype.char != "f" or written("product") is None:
         return False
-    rows, length = array.shape
-    least = min(rows, length, other.shape[1])
-    size: int = rows * length * other.shape[1]
-    return bool(least >= _SIDE and size >= least and length == len(other))
+    (rows, length), width = array.shape, other.shape[1]
+    if min(rows, length, width) < _SIDE or length != len(other):
+        return False
+    return bool(rows * length * width >= least)
 
 
 @functools.lru_cache(maxsize=16)

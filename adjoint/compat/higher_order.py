@@ -29,9 +29,9 @@ class HigherOrderOperator:
             return self.function(*args, **kwargs)
         if not mode.supports_higher_order_operators:
             raise NotImplementedError(
-                f"There was no rule registered for HigherOrderOperator {self._name} and mode "
-                f"{mode}: let supports_higher_order_operators of its class be True, and its "
-                "__torch_dispatch__ be asked"
+                f"{self._name} calls functions, and {type(mode).__name__} does not say that it "
+                "knows such operations: let supports_higher_order_operators of its class be True, "
+                "so that its __torch_dispatch__ is asked about them"
             )
         try:
             set_current(below_innermost_mode(settings))
