@@ -137,3 +137,18 @@ def test_what_a_graph_cannot_hold_is_refused():
         make_fx(compat, lambda x: x, tracing_mode="symbolic")
     with pytest.raises(RuntimeError, match="takes 2 arguments, but was given 1"):
         make_fx(compat, lambda x, y: x)(compat.ones(2))
+
+
+@pytest.mark.parametrize("name", ["sin", "sum", "linalg.cholesky"])
+def test_a_function_of_the_library_is_traced_by_itself(torch, name):
+    found = []
+    for library in (compat, torch):
+        function = library
+        for part in name.split("."):
+            function = getattr(function, part)
+        make_fx = importlib.import_module(
+            f"{library.__name__}.fx.experimental.proxy_tensor"
+        ).make_fx
+        graph = make_fx(function)(library.eye(2) * 2).graph
+        found.append([(node.op, str(node.name)) for node in graph.nodes])
+    assert found[0] == found[1]

@@ -71,6 +71,9 @@ def test_fields_of_a_dataclass_are_leaves():
     assert trees.tree_map(lambda leaf: leaf + 1, Pair(1, 2)) == Pair(2, 3)
     paths = [trees.keystr(path) for path, _ in trees.tree_flatten_with_path(Pair(1, (2,)))[0]]
     assert paths == [".first", ".second[0]"]
+    trees._deregister_pytree_node(Pair)
+    trees.register_dataclass(Pair, field_names=["first"], drop_field_names=["second", "third"])
+    assert trees.tree_leaves(Pair(1, 2)) == [1]
 
 
 def test_some_fields_may_be_left_out():

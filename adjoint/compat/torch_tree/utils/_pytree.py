@@ -56,6 +56,13 @@ def register_pytree_node(
 _register_pytree_node = register_pytree_node
 
 
+def _deregister_pytree_node(cls: Any) -> None:
+    """Leave instances of a class whole again."""
+    pytree._CONTAINERS.pop(cls)  # noqa: SLF001  # PyTorch's own is private, too
+    pytree._container_of.cache_clear()  # noqa: SLF001
+    WITH_KEYS.pop(cls, None)
+
+
 def _fields_to_take(cls: Any, field_names: Any, drop_field_names: Any) -> list[str]:
     """The fields of a class that are leaves: all that its constructor takes, or those named."""
     if not dataclasses.is_dataclass(cls):

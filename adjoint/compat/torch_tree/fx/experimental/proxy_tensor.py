@@ -164,7 +164,9 @@ def _names(function: Callable[..., Any], count: int) -> list[str]:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:
         parameters = []
-    if any(each.kind is each.VAR_POSITIONAL for each in parameters) or not parameters:
+    own = type(function).__module__, getattr(function, "__module__", None)
+    unnamed = any(str(each).startswith("adjoint.") for each in own)  # as PyTorch's, in C++
+    if unnamed or any(each.kind is each.VAR_POSITIONAL for each in parameters) or not parameters:
         return [f"arg{place}" for place in range(count)]
     if len(parameters) != count:
         raise RuntimeError(
