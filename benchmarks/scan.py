@@ -42,12 +42,12 @@ WHY: dict[str, str] = {
     "elements of windows lie apart, and are gathered": "adaptive_max_pool2d max_pool3d",
     "OpenBLAS's LAPACK beside MKL's": """
         cholesky_inverse geqrf linalg_cond linalg_eigvals linalg_eigvalsh linalg_ldl_solve
-        linalg_lu_factor_ex linalg_svdvals lu
+        linalg_svdvals
     """,
     "NumPy counts and finds with one thread": "argwhere nonzero nonzero_positions",
     "memory is what it waits for, beside what finds the way": "view_as_complex_copy",
     "windows by chance are many small steps": "fractional_max_pool2d fractional_max_pool3d",
-    "NumPy sorts and counts with one thread": "histogramdd topk",
+    "NumPy sorts with one thread, or threads of Python's": "topk",
     "its deviations are computed beside it": "native_layer_norm",
     "its index is made as wide as its source first": "index_reduce_",
     "a call of few microseconds": """
