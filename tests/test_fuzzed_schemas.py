@@ -76,7 +76,7 @@ def test_any_text(text):
     check_read(text)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @settings(max_examples=10_000)
 @given(texts)
 def test_many_texts(text):
