@@ -1,13 +1,14 @@
 # make demo        train a classifier; pictures in demo_output/
 # make test        lint, types, and the suite, which runs the documentation and the examples too
-# make soak        inject 200,000 faults into many graphs, and print what came of it
+# make soak        inject 200,000 faults into many graphs, and run what CI runs at a smaller size
 # make docs        the site, with a reference of every public name; it begins at site/index.html
 # make benchmark   time the main workloads, against PyTorch if WITH_TORCH=1
 #
 # Each sets up .venv by itself; Python 3.11 or newer and make must be there. A C compiler makes the
 # package faster. WITH_TORCH=1 installs PyTorch too, so that the tests compare with it, and packages
 # written for PyTorch, which must compute the same on adjoint. The suite runs on the package as it
-# is installed; the sources repeat what can differ there, or with EVERYTHING=1 all that is not slow.
+# is installed; the sources repeat what can differ there. EVERYTHING=1, as in CI, runs slow tests
+# too, and on the sources all that compares compiled code with PyTorch.
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -27,6 +28,15 @@ DIFFERING := tests/autograd tests/call tests/faults tests/nn $(addprefix tests/t
 	reduction_errors reference refusals subclass tiny typing views)) \
 	tests/backends/test_workers.py tests/utils/test_checkpoint.py
 
+# And what calls compiled code in many more ways, mostly beside PyTorch. Not what is written in
+# neither: backends, distributions, files, fuzzed texts, the compiler for XLA, pages, examples.
+COMPARING := tests/amp tests/optim tests/parity tests/compat/nn tests/compat/utils \
+	$(addprefix tests/compat/test_,$(addsuffix .py,amp aten attributes_asked checkpoint_wrapper \
+	functorch fx legacy library masked_tensor other_parts overrides private)) \
+	$(filter-out %_backends.py %_jax.py,$(wildcard tests/transforms/test_*.py)) \
+	$(addprefix tests/test_,$(addsuffix .py,creation layers linear opcheck serialization settings))
+REPEATED ?= $(DIFFERING) $(if $(EVERYTHING),$(COMPARING))
+
 # One thread each, so that tests do not fight for the cores; pictures need no screen.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
@@ -35,7 +45,7 @@ export JAX_PLATFORMS := cpu
 export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint test-compiled test-pure soak docs benchmark format clean
+.PHONY: demo test lint test-compiled test-pure test-long soak docs benchmark format clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -66,19 +76,26 @@ TELL := import adjoint; print(adjoint.__file__, "compiled:", adjoint.__compiled_
 # The installed package comes before the source tree (append), which holds the tests.
 test-compiled: $(TEST_STAMPS)
 	$(BIN)/python -P -c '$(TELL)'
-	$(call pytest,compiled,ADJOINT_EXPECTED=installed,--import-mode=append $(if $(EVERYTHING),,-m "not slow"))
+	$(call pytest,compiled,ADJOINT_EXPECTED=installed,--import-mode=append -m "not long$(if $(EVERYTHING),, and not slow)")
 
 test-pure: $(TEST_STAMPS)
 	PYTHONPATH=$(CURDIR) $(BIN)/python -c '$(TELL)'
-	$(call pytest,pure,PYTHONPATH=$(CURDIR) ADJOINT_EXPECTED=source,-m "not slow" \
-		$(if $(EVERYTHING),,$(DIFFERING)))
+	$(call pytest,pure,PYTHONPATH=$(CURDIR) ADJOINT_EXPECTED=source,-m "not long and not slow" \
+		$(REPEATED))
+
+# Tests of which CI runs a sister that is smaller; with SOURCE=1 on the sources.
+test-long: $(TEST_STAMPS)
+	$(call pytest,long,$(if $(SOURCE),PYTHONPATH=$(CURDIR) ADJOINT_EXPECTED=source,ADJOINT_EXPECTED=installed),\
+		$(if $(SOURCE),,--import-mode=append) -m long)
 
 # The installed package, or with SOURCE=1 the sources; LIBRARY=torch: the same faults in PyTorch.
+# With arguments of its own it is a part of the sweep, and nothing else.
 RUN_SOAK := import sys; sys.path.append("$(CURDIR)"); from tests.faults.soak import main; sys.exit(main())
 
 soak: $(VENV)/.test $(if $(filter torch,$(LIBRARY)),$(VENV)/.torch)
 	$(if $(SOURCE),PYTHONPATH=$(CURDIR)) $(BIN)/python -P -c '$(RUN_SOAK)' \
 		--library $(or $(LIBRARY),adjoint) --processes $(WORKERS) $(ARGS)
+	$(if $(LIBRARY)$(ARGS),,$(MAKE) test-long)
 
 # Of the sources, because compiled functions have no signatures. With --quiet, --strict sees no
 # warnings.

@@ -25,7 +25,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-TIMES = [pytest.param(20, id="20"), pytest.param(500, id="500", marks=pytest.mark.slow)]
+TIMES = [
+    20,
+    pytest.param(100, marks=pytest.mark.slow),
+    pytest.param(500, marks=pytest.mark.long),
+]
 
 
 @pytest.fixture(autouse=True)

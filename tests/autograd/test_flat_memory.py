@@ -11,7 +11,11 @@ from adjoint import nn
 from adjoint.autograd import Function, grad, graph
 from adjoint.utils.checkpoint import checkpoint
 
-STEPS = [pytest.param(500, id="500"), pytest.param(20_000, id="20000", marks=pytest.mark.slow)]
+STEPS = [
+    500,
+    pytest.param(4_000, marks=pytest.mark.slow),
+    pytest.param(20_000, marks=pytest.mark.long),
+]
 SPARE = 100  # however many steps: what each of them left would be more
 
 

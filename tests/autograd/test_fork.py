@@ -145,7 +145,14 @@ def test_a_lock_that_another_thread_holds(lock):
     everything()
 
 
-@pytest.mark.parametrize("forks", [10, pytest.param(200, marks=pytest.mark.slow)])
+FORKS = [
+    10,
+    pytest.param(50, marks=pytest.mark.slow),
+    pytest.param(200, marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize("forks", FORKS)
 def test_a_fork_at_any_moment_of_others_passes(forks):
     x = leaf(0.0, 0.0)
     stop = threading.Event()

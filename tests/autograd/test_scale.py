@@ -11,7 +11,7 @@ from adjoint.autograd import Function, grad
 from adjoint.viz import draw_graph, graph_dot
 from tests.test_linear import lines_run
 
-MILLION = 1_000_000
+LARGE, MILLION = 100_000, 1_000_000
 
 
 def leaf(*values):
@@ -109,8 +109,17 @@ def test_twice_the_graph_is_twice_the_work(work, size):
     assert lines_run(work(2 * size)) <= 2.2 * lines_run(work(size))
 
 
-@pytest.mark.parametrize("size", [10_000, pytest.param(MILLION, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("make", [chain, fan, pairs])
+SIZES = [
+    *((make, 10_000) for make in (chain, fan, pairs)),
+    pytest.param(chain, MILLION, marks=pytest.mark.slow),
+    pytest.param(fan, LARGE, marks=pytest.mark.slow),
+    pytest.param(fan, MILLION, marks=pytest.mark.long),
+    pytest.param(pairs, LARGE, marks=pytest.mark.slow),
+    pytest.param(pairs, MILLION, marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize(("make", "size"), SIZES)
 def test_a_large_graph_runs_and_is_freed_at_once(make, size):
     gc.collect()
     gc.disable()

@@ -8,7 +8,7 @@ import pytest
 from tests.interpreter import fresh_python
 
 
-@pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
 def test_damaged_files(count, tmp_path):
     # A process of its own, so that a crash is a failure like any other.
     script = Path(__file__).with_name("fuzz_files.py")

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import gc
 import pickle
 import threading
 from collections import namedtuple
@@ -311,6 +312,7 @@ def test_once_of_all_modules(kind):
 
 
 def test_lists_and_removal():
+    gc.unfreeze()  # the owner of those of all modules was made before, and all hooks are looked for
     net = nn.Sequential(Made(lambda x: x))
     net.register_forward_hook(lambda *args: None, name="watch")
     net.register_full_backward_hook(lambda *args: None, name="gradients")
