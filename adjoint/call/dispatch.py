@@ -344,7 +344,7 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     values = op.bind(args, kwargs)
     if op.tensors:
         op.refuse_numbers(values)
-    if op.flags and not raw:
+    if op.switches and not raw:
         op.refuse_no_flags(values)
     if raw and not tensors_in(values):
         return raw_result(op, NUMPY, values)

@@ -130,7 +130,7 @@ class Op(Described):
         self.wide_numbers = False  # a number beside 16-bit floats is not rounded to their type
         # Below what every call reads, which so stays close together.
         self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
-        self.flags: dict[int, bool] = {}  # which parameters are true or false, or also None
+        self.switches: dict[int, bool] = {}  # which parameters are true or false, or also None
         self.numbers = False  # whether it takes numbers alone
         self.ordered = False  # the result lies in order, however the arguments do
         # Or as channels_last has it, if the "first" argument does, or its "images" but no volumes,
@@ -191,7 +191,7 @@ class Op(Described):
 
     def refuse_no_flags(self, values: list[Any]) -> None:
         """Refuse what is neither true nor false where users have to say one of them."""
-        for i, optional in self.flags.items():
+        for i, optional in self.switches.items():
             if type(values[i]) is not bool:
                 refuse_no_flag(self.name, self.parameters[i], values[i], optional)
 
@@ -494,7 +494,7 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         if declared.home is not None and op.required > 1:
             op.tensors = _only_tensors(op)
         if declared.home is not None:
-            op.flags = {
+            op.switches = {
                 op.index_of[each]: optional or op.defaults[op.index_of[each]] is None
                 for each, optional in flags_of(forward).items()
             }
