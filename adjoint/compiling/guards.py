@@ -165,4 +165,5 @@ def guards_of(function: Any, modules: list[Any], tensors: list[Any]) -> list[Any
     every: dict[int, Any] = {}
     for module in modules:
         every.update((id(each), each) for each in module.modules())
-    return [ModulesGuard(list(every.values())), HookGuard(tensors), *names_of(function)]
+    modules_guards = [ModulesGuard(list(every.values()))] if every else []
+    return [*modules_guards, HookGuard(tensors), *names_of(function)]

@@ -323,6 +323,27 @@ def test_wherever_a_signal_is_heard_all_or_nothing(schedule):
     assert afters > 0
 
 
+class Unseen(Training):
+    """The same, of which nobody holds a gradient while it is called: its memory is taken over."""
+
+    def seen(self):
+        values, versions, _, gradients = super().seen()
+        return [values, versions, gradients]
+
+
+@compiled_package
+def test_a_signal_takes_no_gradient_with_it():
+    training = Unseen().warmed()
+    before = places_of_gradients(training)
+    befores, afters = heard_everywhere(training, looking_on=False)
+    assert befores > 20
+    assert afters > 0
+    (signature,) = training.call.signatures.values()
+    assert signature.programs[0].overwriting.plain.taking.ready is None  # it was never needed
+    training.call()
+    assert places_of_gradients(training) == before
+
+
 @compiled_package
 def test_a_signal_heard_while_a_call_is_prepared_loses_nothing(monkeypatch):
     training = Training().warmed()
