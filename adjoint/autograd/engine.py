@@ -32,7 +32,7 @@ from adjoint.autograd.hooks import (
 from adjoint.autograd.leaves import accumulate, commit, end_early_writes, retain, roll_back
 from adjoint.autograd.node import ALIGNED, LEAF, USER, WHOLE, AccumulateGrad, Node, conform
 from adjoint.autograd.reach import count_dependencies, restrict
-from adjoint.autograd.reference_counts import is_first_alone
+from adjoint.autograd.reference_counts import is_first_alone, is_first_tensor_alone
 from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.call.context import current, is_grad_enabled, set_current
 from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, raw
@@ -51,11 +51,10 @@ NESTED_PER_THREAD: Final = 12  # passes within passes, before the next goes to a
 # ---- one step ----
 
 
-def evaluate(task: GraphTask, node: Node, grad: Any) -> None:
+def evaluate(task: GraphTask, node: Node, grads: list[Any]) -> None:
     """One backward step; this order is the contract of every hook (docs/notes/engine.md)."""
     runs = task.needed is None or node in task.needed
     captured = bool(task.captures) and node in task.captures
-    grads: list[Any] = [grad] if node.outputs is None else grad
     if runs and captured:
         capture(task, node, grads)  # as in PyTorch: one that runs before its hooks, others after
     if node.hooks is not None:
@@ -183,9 +182,11 @@ def answers_of(task: GraphTask, node: Node, grads: list[Any]) -> list[Any]:
 
 def is_owned(task: GraphTask, leaf: Node, grads: list[Any]) -> bool:
     """Whether nobody else holds the gradient of a leaf: what a hook has made and let go is ours."""
+    if task.tensors:
+        return not task.create_graph and is_first_tensor_alone(grads)
     hooks = leaf.hooks
     if hooks is not None and (hooks.tensor or hooks.retain or hooks.pre):
-        return not task.tensors and is_first_alone(grads)
+        return is_first_alone(grads)
     return leaf in task.owned
 
 
@@ -621,20 +622,23 @@ def drain(task: GraphTask) -> None:
         plain = steps and node.hooks is None and grad is not None and LEAF < node.lane < USER
         if plain and (not captures or node not in captures):
             step(task, node, grad)  # what evaluate would do, for most nodes of most passes
-        elif observed:
-            visit(task, node, grad)
+            continue
+        grads = [grad] if node.outputs is None else grad
+        grad = None  # the list alone holds it: a leaf asks whether others do
+        if observed:
+            visit(task, node, grads)
         else:
-            evaluate(task, node, grad)
+            evaluate(task, node, grads)
 
 
-def visit(task: GraphTask, node: Node, grad: Any) -> None:
+def visit(task: GraphTask, node: Node, grads: list[Any]) -> None:
     """Evaluate a node, before the eyes of those who observe the pass."""
     if not task.observers:
-        evaluate(task, node, grad)
+        evaluate(task, node, grads)
         return
     tokens = [observer.enter_node(node) for observer in task.observers]
     try:
-        evaluate(task, node, grad)
+        evaluate(task, node, grads)
     finally:
         for observer, token in zip(task.observers[::-1], tokens[::-1]):
             observer.leave_node(token)

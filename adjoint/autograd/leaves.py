@@ -65,16 +65,19 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
     extras = node.variable.extras
     post = None if extras is None else extras.post_accumulate
     hooks = node.hooks
-    if not post and (hooks is None or not hooks.post):
+    seen = task.tensors and bool(current().modes)
+    if not post and not seen and (hooks is None or not hooks.post):
         task.leaves.append((node, grad, owned))
         return
     leaf = node.variable
     sums: Sums | None = None
-    if may_run_code(leaf, grad, task.create_graph):
+    if not seen and may_run_code(leaf, grad, task.create_graph):
         sums = Sums()
         sums.add(leaf, grad, task.create_graph)
     with _locks.accumulate:
-        if sums is None and leaf.gradient is None and post and not any_open():
+        if seen:
+            write_openly(task, leaf, grad, owned, not post)
+        elif sums is None and leaf.gradient is None and post and not any_open():
             leaf.gradient = first(leaf, raw(grad), owned)  # the one thing to write
         else:
             write_early(task, sums, leaf, grad, owned, not post)
@@ -97,6 +100,31 @@ def write_early(
         note(writes, task if taken_back else None, leaf, part_of(leaf, grad, task.create_graph))
     prepare(writes, sums, leaf, grad, owned, task.create_graph)
     writes.run()
+
+
+def write_openly(
+    task: GraphTask, leaf: TensorCore, grad: Any, owned: bool, taken_back: bool
+) -> None:
+    """The same in calls that modes see, one after the other, as PyTorch makes them.
+
+    They are the user's code, and yet the lock is held: what they add to the memory of a gradient
+    must not meet what another thread adds.
+    """
+    given = wrapped(grad)
+    writes = Writes()
+    if taken_back or any_open():
+        note(writes, task if taken_back else None, leaf, part_of(leaf, grad, task.create_graph))
+        writes.run()
+    old: Any = leaf.gradient
+    layered = is_layered(leaf, grad)
+    if old is None:
+        owned = owned and not task.create_graph
+        leaf.gradient = given.clone() if layered else upper.handed(leaf, given, owned)
+    elif layered or task.create_graph or not is_changed_in_place(old):
+        leaf.gradient = old + given
+    else:
+        check_leaf(leaf, old, given)
+        old.add_(given)
 
 
 def retain(task: GraphTask, hooks: NodeHooks, grads: list[Any]) -> None:

@@ -47,3 +47,18 @@ def is_first_alone(arrays: list[Any]) -> bool:
     if type(arrays[0]) is not NDARRAY or arrays[0].base is not None:
         return False
     return getrefcount(arrays[0]) <= ALONE_IN_LIST
+
+
+def is_first_tensor_alone(tensors: list[Any]) -> bool:
+    """The same of the first Tensor in a list, its array, and the memory of which that is a view."""
+    if getrefcount(tensors[0]) > ALONE_IN_LIST:
+        return False
+    array, extras = tensors[0].array, tensors[0].extras
+    if type(array) is not NDARRAY or getrefcount(array) > ALONE_IN_LIST + 1:
+        return False
+    allowed = ALONE_IN_LIST
+    if extras is not None and extras.base is not None:
+        if getrefcount(extras.base) > ALONE_IN_LIST:
+            return False
+        allowed += 1  # for the Tensor of which this one is a view
+    return array.base is None or getrefcount(array.base) <= allowed

@@ -170,18 +170,20 @@ class Workers:
         """Evaluate one node, unless another has failed."""
         try:
             if not self.errors:
-                grad = self.take(node)
+                grads = self.take(node)
                 self.task.current = node
-                engine.visit(self.task, node, grad)
+                engine.visit(self.task, node, grads)
         except BaseException as error:
             engine.explain(self.task, node, error)
             self.errors.append(error)
 
-    def take(self, node: Node) -> Any:
+    def take(self, node: Node) -> list[Any]:
         """The gradients that have come for a node."""
         with self.lock:
             grad = self.task.waiting.pop(node, None)
-        return [None] * node.output_count() if grad is None and node.outputs is not None else grad
+        if node.outputs is None:
+            return [grad]
+        return [None] * node.output_count() if grad is None else grad
 
     def fail(self, error: BaseException) -> None:
         """Let the pass fail for a reason that lies outside of it."""

@@ -449,6 +449,8 @@ class Tensor(TensorCore):
                 self.gradient = grad
             elif grad.layer is not None:
                 self.gradient = whole.clone()
+            elif current().modes:
+                self.gradient = upper.retained(grad)
             else:
                 self.gradient = Tensor(backend_of(grad.array).copy(grad.array), AS_IS)
         else:

@@ -132,6 +132,9 @@ class Upper:
         self.born: Any = None
         # The gradients of a node in PyTorch's steps, where others see a pass; None if by its rules.
         self.gradients: Any = None
+        # The first gradient of a leaf in PyTorch's steps, and one that is retained; there then too.
+        self.handed: Any = None
+        self.retained: Any = None
         # Answers a call with out= where modes or classes see it, else None; there then too.
         self.seen_out: Any = None
         # A function as PyTorch composes it, where others see its steps, else NotImplemented.

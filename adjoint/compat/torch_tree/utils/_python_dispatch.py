@@ -36,6 +36,7 @@ from adjoint.compat.aten_steps.answering import (
 )
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.composed import composed
+from adjoint.compat.aten_steps.handed import handed, retained
 from adjoint.compat.aten_steps.shown import (
     call_in_steps,
     change_in_steps,
@@ -189,6 +190,7 @@ class TorchDispatchMode(Scope):
             )
         upper.seen_below = _seen_below
         upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
+        upper.handed, upper.retained = handed, retained
         return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod

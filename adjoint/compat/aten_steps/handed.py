@@ -1,0 +1,35 @@
+"""How gradients come into `.grad` where modes see a pass: PyTorch's steps."""
+
+from itertools import pairwise
+from typing import Any
+
+from adjoint.compat.aten_steps.answering import asking
+from adjoint.ops.arranging.conversion import contiguous_format
+from adjoint.tensors.tensor import Tensor
+
+
+def handed(leaf: Any, grad: Any, owned: bool) -> Tensor:
+    """The first gradient of a leaf: laid out as that is, and a copy if others hold it."""
+    dense = _is_dense(leaf)
+    if owned and (grad.stride() == leaf.stride() if dense else grad.is_contiguous()):
+        return grad.detach()  # type: ignore[no-any-return]
+    if not dense:
+        return retained(grad)
+    looks = {"dtype": grad.dtype, "layout": grad.layout, "device": grad.device}
+    with asking() as ask:
+        blank = ask("new_empty_strided", grad, list(grad.shape), list(leaf.stride()), **looks)
+    return blank.copy_(grad)  # type: ignore[no-any-return]
+
+
+def retained(grad: Any) -> Tensor:
+    """The gradient that a tensor keeps because it was told to, or a leaf with gaps."""
+    return grad.clone(memory_format=contiguous_format)  # type: ignore[no-any-return]
+
+
+def _is_dense(tensor: Any) -> bool:
+    """Whether the elements of a tensor fill a piece of memory, each one place of it."""
+    known = sorted((step, size) for size, step in zip(tensor.shape, tensor.stride()) if size != 1)
+    if not known or 0 in tensor.shape:
+        return True
+    fits = [low * size == high for (low, size), (high, _) in pairwise(known)]
+    return bool(known[0][0] == 1 and all(fits))
