@@ -151,6 +151,7 @@ class Program:
         self.size = 0
         self.kinds: list[Any] = []  # data types of the inputs of a program of one piece
         self.ready: Any = None
+        self.quick: Any = None  # what is called where that needs no code of Python's
         self.only: Any = steps[0].call if len(steps) == 1 and steps[0].host == XLA else None
 
     def take_words(self, kinds: dict[int, Any]) -> None:
@@ -173,11 +174,16 @@ class Program:
 
     def results_at_once(self, arrays: list[Any]) -> list[Any]:
         """The same for arrays of JAX's own, all of them, which needs less preparation."""
+        if self.quick is None:
+            self._prepare(arrays)
+        found: list[Any] = (self.quick or self.ready)(*arrays)
+        return found
+
+    def _prepare(self, arrays: list[Any]) -> None:
         if self.ready is None:
             with wide():
                 self.ready = self.only.lower(*arrays).compile()
-        found: list[Any] = (quick(self.ready) or self.ready)(*arrays)
-        return found
+        self.quick = quick(self.ready)
 
 
 class Taking:

@@ -374,7 +374,7 @@ class Program:
         """A value of the graph as hooks see it: they may keep it."""
         return cupy_graphs.copied(array)
 
-    def __call__(self, arguments: list[Any]) -> Any:
+    def run(self, arguments: list[Any]) -> Any:
         """Launch the graph on these tensors as arguments; the answer of the function."""
         self.check()
         for room, tensor in zip(self.rooms, arguments):

@@ -83,10 +83,13 @@ class HookGuard:
 
     def check(self) -> None:
         """Raise OutdatedError if one was added or removed."""
-        if (any(_EVERYONE) or self.everyone) and _keys_of_everyone() != self.everyone:
-            raise OutdatedError("the hooks of all modules have changed")
-        if not are_without_hooks(self.bare) or any(hooks_of(t) != keys for t, keys in self.hooked):
+        if FORWARD_PRE or FORWARD or BACKWARD_PRE or BACKWARD or self.everyone:
+            if _keys_of_everyone() != self.everyone:
+                raise OutdatedError("the hooks of all modules have changed")
+        if self.hooked and any(hooks_of(tensor) != keys for tensor, keys in self.hooked):
             raise OutdatedError("the hooks of a tensor have changed")
+        if not are_without_hooks(self.bare):
+            raise OutdatedError("a tensor has got a hook")
 
 
 def _keys_of_everyone() -> list[tuple[int, ...]]:

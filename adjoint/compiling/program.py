@@ -56,12 +56,16 @@ class Program:
         self.tree = outcome.tree
         flat = self.tree.num_nodes == self.tree.num_leaves + 1
         self.kind = self.tree.type if flat or self.tree.is_leaf() else object  # how it is put up
+        self.in_order = [slot for slot, _ in self.answers] == list(range(len(self.made)))
         self.rest = outcome.rest
         self.packing = outcome.packing
         self.guards: list[Any] = []
         self.spent = False  # it is good for one call
         # Nothing but XLA changes anything: if it fails there is nothing to be undone.
         self.simple = self.xla.only is not None and all(event.only_asks for event in self.events)
+        # Nor is there anything to write: a call is little more than XLA's own.
+        self.computes = self.simple and self.on_xla and not (self.events or self.changes)
+        self.computes &= self.rest is None and self.packing is None and not self.inputs.spread
         # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
         self.following = self._followed(traced.out_avals) if self.on_xla else []
         self.overwriting: Overwriting | None = None
@@ -89,11 +93,15 @@ class Program:
         """A value of the program as hooks see it."""
         return array if self.on_xla else xla.looked_at(array)
 
-    def __call__(self, arguments: list[Any]) -> Any:
+    def run(self, arguments: list[Any]) -> Any:
         """Run it on these tensors as arguments; the answer of the function."""
         self.check()
         inputs = self.inputs.gather(arguments)
-        self.copies.aim()  # after the inputs, for which tensors may have got other memory
+        if self.computes and not self.inputs.handed:
+            outputs = self.xla.results_at_once(inputs)
+            return self.answer([Tensor(outputs[number], AS_IS) for number in self.made], arguments)
+        if self.copies.targets:  # after the inputs, for which tensors may have got other memory
+            self.copies.aim()
         if self.simple:
             for event in self.events:
                 self.inputs.give(event, event.act())
@@ -203,7 +211,7 @@ class Program:
         further = self._further_calls(visit) if self.events or visit is not None else []
         if further or self.changes:
             self._write(self.copies.calls + further, arguments, outputs, made)
-        if self.on_xla:
+        if self.following:
             self._follow(self.following, outputs)
         return answer
 
@@ -278,10 +286,16 @@ class Program:
 
     def answer(self, made: list[Any], arguments: list[Any]) -> Any:
         """What the function answers, of new tensors and those from outside."""
-        leaves = [
-            made[slot] if slot >= 0 else what.found(arguments) if isinstance(what, Place) else what
-            for slot, what in self.answers
-        ]
+        leaves = made
+        if not self.in_order:
+            leaves = [
+                made[slot]
+                if slot >= 0
+                else what.found(arguments)
+                if isinstance(what, Place)
+                else what
+                for slot, what in self.answers
+            ]
         if self.kind is tuple:
             return tuple(leaves)
         return leaves[0] if self.kind is None else self.tree.unflatten(leaves)

@@ -141,7 +141,7 @@ class Compiled:
         self.signatures: dict[Any, _Signature] = {}
         self.warned = False
         self.lock = threading.RLock()
-        self.last: Any = (None, None, None)  # settings, default type and program without arguments
+        self.last: Any = (None, None, None)  # plain settings, data type, program without arguments
         self.answers = Answers()
         functools.update_wrapper(self, function, updated=())
 
@@ -162,6 +162,14 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with self.lock:
+            settings, kind, program = self.last
+            if args or kwargs or settings is not current() or kind is not get_default_dtype():
+                return self._called(args, kwargs)
+            try:
+                return program.run(())
+            except OutdatedError as outdated:
+                log.debug("%s: %s", self.name, outdated.reason)
+                self.last = (None, None, None)
             return self._called(args, kwargs)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -171,14 +179,6 @@ class Compiled:
             if settings.tracing is None:
                 log.info("%s runs eagerly inside a context that sees its calls", self.name)
             return self.function(*args, **kwargs)
-        if not args and not kwargs and settings is self.last[0]:
-            _, kind, program = self.last
-            if get_default_dtype() is kind:
-                try:
-                    return program(())
-                except OutdatedError as outdated:
-                    log.debug("%s: %s", self.name, outdated.reason)
-                    self.last = (None, None, None)
         call = Call(args, kwargs, settings)
         signature = self.signatures.get(call.key)
         if signature is None:
@@ -189,7 +189,7 @@ class Compiled:
             if not args and not kwargs and not program.host_calls:
                 self.last = (settings, get_default_dtype(), program)
             try:
-                return program(call.tensors)
+                return program.run(call.tensors)
             except AnsweredError as answered:
                 self.answers.note(answered.hook, (), answered)
                 signature.programs, reason = [], answered.reason
@@ -238,7 +238,7 @@ class Compiled:
         self.count += 1
         if not program.spent:
             signature.programs.insert(0, program)
-        return program(call.tensors)
+        return program.run(call.tensors)
 
     def _program(self, call: Call, args: Any, kwargs: Any) -> Any:
         """What a call is traced to, or captured as."""
