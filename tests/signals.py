@@ -14,6 +14,8 @@ import adjoint
 PACKAGE = str(Path(adjoint.__file__).parent)
 # After these the interpreter looks for signals, and nowhere else.
 CHECKED = {"RESUME", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "JUMP_BACKWARD"}
+# Python 3.12 traces bytecodes only if a frame had asked for them before settrace was called.
+sys._getframe().f_trace_opcodes = True
 
 
 class Heard(BaseException):

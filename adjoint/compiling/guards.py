@@ -163,6 +163,20 @@ def names_of(function: Any) -> list[NameGuard]:
     return found
 
 
+def listed(guards: list[Any]) -> tuple[list[Any], list[Any], list[Any]] | None:
+    """What hooks and names have to be, in lists: see `compiling.repeated`.
+
+    Tensors without hooks, tables that are empty, and holders with names and values; None if there
+    is more to look at.
+    """
+    hooks = [guard for guard in guards if isinstance(guard, HookGuard)]
+    names = [guard for guard in guards if isinstance(guard, NameGuard) and guard.parts is None]
+    if len(hooks) + len(names) < len(guards) or any(g.hooked or g.everyone for g in hooks):
+        return None
+    bare = [tensor for guard in hooks for tensor in guard.bare]
+    return bare, list(_EVERYONE), [(guard.holder, guard.key, guard.value) for guard in names]
+
+
 def guards_of(function: Any, modules: list[Any], tensors: list[Any]) -> list[Any]:
     """All that is looked at before each call of a program."""
     every: dict[int, Any] = {}

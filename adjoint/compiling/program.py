@@ -9,11 +9,13 @@ from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.copies import Copies
 from adjoint.compiling.errors import OutdatedError
+from adjoint.compiling.guards import listed
 from adjoint.compiling.host import Visit
 from adjoint.compiling.inputs import Inputs
 from adjoint.compiling.outcomes import Outcome
 from adjoint.compiling.overwriting import Form, Overwriting, Results
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place, same_at_every_call
+from adjoint.compiling.repeated import Repeated
 from adjoint.compiling.resuming import Resumed
 from adjoint.optim.writes import write_at_once
 from adjoint.tensors.core import NDARRAY, counting, have_kept, renew, set_attribute
@@ -63,9 +65,8 @@ class Program:
         self.spent = False  # it is good for one call
         # Nothing but XLA changes anything: if it fails there is nothing to be undone.
         self.simple = self.xla.only is not None and all(event.only_asks for event in self.events)
-        # Nor is there anything to write: a call is little more than XLA's own.
-        self.computes = self.simple and self.on_xla and not (self.events or self.changes)
-        self.computes &= self.rest is None and self.packing is None and not self.inputs.spread
+        self.repeated: Repeated | None = None  # once it has run, if it only computes
+        self.decided = False  # whether it does
         # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
         self.following = self._followed(traced.out_avals) if self.on_xla else []
         self.overwriting: Overwriting | None = None
@@ -95,11 +96,12 @@ class Program:
 
     def run(self, arguments: list[Any]) -> Any:
         """Run it on these tensors as arguments; the answer of the function."""
+        if self.repeated is not None:
+            made = self.repeated.results()
+            if made is not None:
+                return self.answer(made, arguments)
         self.check()
         inputs = self.inputs.gather(arguments)
-        if self.computes and not self.inputs.handed:
-            outputs = self.xla.results_at_once(inputs)
-            return self.answer([Tensor(outputs[number], AS_IS) for number in self.made], arguments)
         if self.copies.targets:  # after the inputs, for which tensors may have got other memory
             self.copies.aim()
         if self.simple:
@@ -134,7 +136,26 @@ class Program:
         """The outputs of a program of one piece."""
         if self.inputs.handed or self.inputs.spread:
             return self.xla.results(inputs)
-        return self.xla.results_at_once(inputs)
+        outputs = self.xla.results_at_once(inputs)
+        if not self.decided and self.xla.quick is not None:
+            self.decided, self.repeated = True, self._repeated()
+        return outputs
+
+    def _repeated(self) -> Repeated | None:
+        """The short form of a call, if there is nothing to write and little to look at."""
+        if self.events or self.changes or self.inputs.moving or not self.on_xla:
+            return None
+        guards = listed(self.guards)
+        if guards is None or self.rest is not None or self.packing is not None:
+            return None
+        return Repeated(
+            self.xla.quick,
+            self.inputs.arrays,
+            (self.inputs.tensors, self.inputs.known),
+            (self.owners, self.needs_grad, self.without),
+            guards,
+            self.made,
+        )
 
     def _launched(
         self, form: Form, call: Any, arguments: list[Any], arrays: list[Any], visit: Visit | None
