@@ -457,6 +457,11 @@ def is_aligned(array: Any) -> bool:
     )
 
 
+def is_beside_numpy() -> bool:
+    """Whether XLA's arrays are in the memory that NumPy's are in, where nothing else is said."""
+    return bool(_jax.default_backend() == "cpu")
+
+
 def shown(array: Any) -> Any:
     """XLA's view of an aligned array: it reads what is there when a program runs."""
     with wide():

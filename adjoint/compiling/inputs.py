@@ -29,6 +29,8 @@ class Inputs:
         # Copies for XLA are of use where it can read them, and nobody else gets to see them.
         self.copying = tracing.device.type != "xla" and program.only is not None
         self.spread = tracing.spread is not None  # over the devices of a mesh
+        # XLA reads the memory of NumPy's arrays, unless its own are elsewhere: on a GPU.
+        self.viewing = tracing.device.type != "xla" or xla.is_beside_numpy()
         # What events make is handed over at each call; where it stays the same, XLA keeps a copy.
         self.sending = tracing.device.type == "xla" and not self.spread and program.only is not None
         self.given: dict[int, tuple[Any, bytes]] = {}  # at the last call, and its values
@@ -97,6 +99,9 @@ class Inputs:
         if type(array) is not NDARRAY:
             self.arrays[position] = self.known[number] = array
             self.handed.discard(position)
+            return
+        if not self.viewing:
+            self.arrays[position], self.known[number] = self._copied(position, array), None
             return
         alone = sys.getrefcount(array) <= 3 and array.base is None  # here, the tensor, the call
         if alone and array.flags.writeable and not xla.is_aligned(array):

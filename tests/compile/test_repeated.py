@@ -1,4 +1,4 @@
-"""A program that only computes is called by a short form, which notices all that the long one does."""
+"""A program that only computes has a short form of its call: it notices what the long one does."""
 
 import numpy as np
 import pytest

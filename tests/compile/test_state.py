@@ -11,6 +11,7 @@ pytest.importorskip("jax")
 
 import adjoint
 from adjoint import nn, optim
+from adjoint.backends import xla
 from adjoint.compiling import CompileError, outcomes
 from tests.compile import assert_alike
 from tests.interpreter import fresh_python
@@ -384,8 +385,12 @@ def test_tensors_on_xla_stay_there():
     assert weight.tolist() == [-0.5] * 3
 
 
+@pytest.mark.parametrize("beside", [True, False], ids=["beside NumPy's", "elsewhere"])
 @pytest.mark.parametrize("mixed", [False, True])
-def test_tensors_on_xla_stay_there_without_arguments(mixed):
+def test_tensors_on_xla_stay_there_without_arguments(mixed, beside, monkeypatch):
+    """Where XLA's arrays lie on a GPU, those of NumPy are sent there, not the others fetched."""
+    if not beside:
+        monkeypatch.setattr(xla, "is_beside_numpy", lambda: False)
     layer = nn.Linear(3, 2).to("xla")
     other = adjoint.ones(4)
     other_memory = other.numpy()
