@@ -2,23 +2,24 @@
 
     PYTHONPATH=. python benchmarks/gpu.py [torch] [eager] [jax] [xla] [cudagraph]
 
-Microseconds of one step: the median over at least 0.6 s after three steps to warm up, the device
-waited for once in a few steps. Every work is a forward and a backward; `training` makes a step of
-SGD, too.
+Microseconds of one step: the median over at least 0.8 s, the device waited for once in a few steps.
+The systems take turns, since what else a host does would otherwise count for one of them alone.
+Every work is a forward and a backward; `training` makes a step of SGD, too.
 """
 
 import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 import numpy as np
 
 Step = Callable[[], Any]
-LEAST = 0.6  # seconds that are measured
+TURNS = 8  # of each system
+TURN = 0.1  # seconds, at least
 
 rng = np.random.default_rng(0)
 
@@ -63,20 +64,44 @@ def dense(relu: Any, rows: Any) -> Any:
     return run
 
 
-def report(work: str, system: str, step: Step, wait: Callable[[], Any], together: int = 5) -> None:
-    """Measure a step and print it."""
-    for _ in range(3):
-        step()
-    wait()
-    found: list[float] = []
-    begun = time.perf_counter()
-    while time.perf_counter() - begun < LEAST or len(found) < 5:
-        start = time.perf_counter()
-        for _ in range(together):
-            step()
-        wait()
-        found.append((time.perf_counter() - start) / together * 1e6)
-    print(f"{work:12} {system:28} {statistics.median(found):10,.0f}", flush=True)
+class Measured(NamedTuple):
+    """A step of a system, how its end is waited for, and after how many of them."""
+
+    work: str
+    system: str
+    step: Step
+    wait: Callable[[], Any]
+    together: int = 5
+
+    def warm_up(self) -> None:
+        """Let it compile what it compiles."""
+        for _ in range(3):
+            self.step()
+        self.wait()
+
+    def turn(self) -> list[float]:
+        """Microseconds of one step, again and again."""
+        found: list[float] = []
+        begun = time.perf_counter()
+        while time.perf_counter() - begun < TURN:
+            start = time.perf_counter()
+            for _ in range(self.together):
+                self.step()
+            self.wait()
+            found.append((time.perf_counter() - start) / self.together * 1e6)
+        return found
+
+
+def report(systems: list[Measured]) -> None:
+    """Measure one work by all systems, in turns, and print it."""
+    for each in systems:
+        each.warm_up()
+    found: list[list[float]] = [[] for _ in systems]
+    for _ in range(TURNS):
+        for samples, each in zip(found, systems):
+            samples += each.turn()
+    for samples, each in zip(found, systems):
+        print(f"{each.work:12} {each.system:28} {statistics.median(samples):10,.0f}", flush=True)
 
 
 def trainer(library: Any, device: str) -> Step:
@@ -113,7 +138,7 @@ def works(library: Any, device: str) -> dict[str, tuple[Any, list[Any]]]:
     }
 
 
-def measure_eagerly(library: Any, system: str, wait: Callable[[], Any]) -> None:
+def eagerly(library: Any, system: str, wait: Callable[[], Any]) -> Iterator[Measured]:
     """Every operation is called when its line is reached."""
     for name, (function, leaves) in works(library, "cuda").items():
 
@@ -122,15 +147,16 @@ def measure_eagerly(library: Any, system: str, wait: Callable[[], Any]) -> None:
                 each.grad = None
             function(*leaves).backward()
 
-        report(name, system, step, wait, 2 if name == "chain" else 5)
-    report("training", system, trainer(library, "cuda"), wait, 20)
+        yield Measured(name, system, step, wait, 2 if name == "chain" else 5)
+    yield Measured("training", system, trainer(library, "cuda"), wait, 20)
 
 
-def measure_compiled(backend: str, device: str) -> None:
+def compiled(backend: str, device: str) -> Iterator[Measured]:
     """adjoint.compile around the whole step."""
     import adjoint
     from adjoint.backends import backend_for
 
+    system = f"adjoint.compile {backend}"
     answer: list[Any] = [None]
 
     def run(step: Any) -> Step:
@@ -151,13 +177,12 @@ def measure_compiled(backend: str, device: str) -> None:
         def gradients(function: Any = function, leaves: Any = leaves) -> Any:
             return adjoint.autograd.grad(function(*leaves), leaves)
 
-        step = adjoint.compile(gradients, backend=backend)
-        report(name, f"adjoint.compile {backend}", run(step), wait)
+        yield Measured(name, system, run(adjoint.compile(gradients, backend=backend)), wait)
     step = adjoint.compile(trainer(adjoint, device), backend=backend)
-    report("training", f"adjoint.compile {backend}", run(step), wait, 20)
+    yield Measured("training", system, run(step), wait, 20)
 
 
-def measure_jax() -> None:
+def plain_jax() -> Iterator[Measured]:
     """JAX's own gradients under jax.jit."""
     import jax
     import jax.numpy as jnp
@@ -169,19 +194,23 @@ def measure_jax() -> None:
         "dense": (dense(jax.nn.relu, rows), [jnp.asarray(m, jnp.bfloat16) for m in MATRICES]),
     }
     answer: list[Any] = [None]
+
+    def wait() -> None:
+        jax.block_until_ready(answer[0])
+
     for name, (function, arrays) in given.items():
-        compiled = jax.jit(jax.grad(function, argnums=tuple(range(len(arrays)))))
+        jitted = jax.jit(jax.grad(function, argnums=tuple(range(len(arrays)))))
 
-        def step(compiled: Any = compiled, arrays: Any = arrays) -> None:
-            answer[0] = compiled(*arrays)
+        def step(jitted: Any = jitted, arrays: Any = arrays) -> None:
+            answer[0] = jitted(*arrays)
 
-        report(name, "jax.jit", step, lambda: jax.block_until_ready(answer[0]))
+        yield Measured(name, "jax.jit", step, wait)
     training = jax_trainer()
 
     def step_once() -> None:
         answer[0] = training()
 
-    report("training", "jax.jit", step_once, lambda: jax.block_until_ready(answer[0]), 20)
+    yield Measured("training", "jax.jit", step_once, wait, 20)
 
 
 def jax_trainer() -> Step:
@@ -210,24 +239,31 @@ def jax_trainer() -> Step:
     return step
 
 
-def main(systems: list[str]) -> None:
-    """Measure the systems that were asked for."""
+def measured(systems: list[str]) -> Iterator[Measured]:
+    """All that is to be measured of the systems that were asked for."""
     if "torch" in systems:
         import torch
 
-        measure_eagerly(torch, "PyTorch eager", torch.cuda.synchronize)
+        yield from eagerly(torch, "PyTorch eager", torch.cuda.synchronize)
     if "eager" in systems:
         import adjoint
         from adjoint.backends import backend_for
 
         kind = "compiled" if adjoint.__compiled__ else "pure"
         wait = backend_for(adjoint.device("cuda")).synchronize
-        measure_eagerly(adjoint, f"adjoint on CuPy, {kind}", wait)
+        yield from eagerly(adjoint, f"adjoint on CuPy, {kind}", wait)
     if "jax" in systems:
-        measure_jax()
+        yield from plain_jax()
     for backend, device in (("xla", "xla"), ("cudagraph", "cuda")):
         if backend in systems:
-            measure_compiled(backend, device)
+            yield from compiled(backend, device)
+
+
+def main(systems: list[str]) -> None:
+    """Measure the systems that were asked for."""
+    found = list(measured(systems))
+    for work in ("chain", "elementwise", "dense", "training"):
+        report([each for each in found if each.work == work])
 
 
 if __name__ == "__main__":
