@@ -5,8 +5,12 @@ Each gives beside its result what the gradient needs: the factors of the matrix.
 
 from typing import Any
 
+from adjoint.autograd.entry_points import grad as gradient_of
+from adjoint.autograd.grad_mode import enable_grad
+from adjoint.call.context import is_grad_enabled
 from adjoint.ops.arranging.shape import transpose
 from adjoint.ops.matrices.decompositions import linalg_svd, linalg_svdvals
+from adjoint.ops.matrices.distances import euclidean, pdist
 from adjoint.ops.matrices.linalg import (
     LinAlgError,
     linalg_det,
@@ -14,6 +18,7 @@ from adjoint.ops.matrices.linalg import (
     linalg_solve_ex,
 )
 from adjoint.ops.matrices.lu import linalg_lu_factor
+from adjoint.ops.matrices.matrix_norms import cdist
 from adjoint.ops.matrices.spectra import linalg_eigh, linalg_eigvalsh
 
 
@@ -75,6 +80,45 @@ def _linalg_svd(
     return A.new_zeros((0,)), linalg_svdvals(A, driver=driver), A.new_zeros((0,))
 
 
+# ---- distances ----
+
+
+def _cdist_forward(x1: Any, x2: Any, p: float, compute_mode: int | None) -> Any:
+    """The distances of all rows of x1 and x2."""
+    modes = (None, "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    return cdist(x1, x2, p, modes[compute_mode or 0])
+
+
+def _cdist_backward(grad: Any, x1: Any, x2: Any, p: float, cdist: Any) -> Any:
+    """The gradient of the distances of rows by those of x1, once for each of a batch."""
+    rows = x1.expand((*grad.shape[:-2], *x1.shape[-2:]))
+    return _derived(lambda each: _cdist_forward(each, x2, p, None), rows, grad)
+
+
+def _euclidean_dist(x1: Any, x2: Any) -> Any:
+    """The lengths of the differences of all rows of x1 and x2."""
+    return euclidean(x1, x2)
+
+
+def _pdist_forward(input: Any, p: float = 2.0) -> Any:
+    """The distances of all pairs of rows."""
+    return pdist(input, p)
+
+
+def _pdist_backward(grad: Any, input: Any, p: float, pdist: Any) -> Any:
+    """The gradient of the distances of all pairs of rows."""
+    return _derived(lambda rows: _pdist_forward(rows, p), input, grad)
+
+
+def _derived(function: Any, input: Any, grad: Any) -> Any:
+    """The gradient of a function, which has a history where that is kept."""
+    recorded = is_grad_enabled()
+    with enable_grad():
+        leaf = input if input.requires_grad else input.detach().requires_grad_()
+        found = gradient_of(function(leaf), leaf, grad, create_graph=recorded)
+    return found[0]
+
+
 MATRICES = (
     _linalg_check_errors,
     _linalg_solve_ex,
@@ -82,4 +126,9 @@ MATRICES = (
     _linalg_slogdet,
     _linalg_eigh,
     _linalg_svd,
+    _cdist_forward,
+    _cdist_backward,
+    _euclidean_dist,
+    _pdist_forward,
+    _pdist_backward,
 )

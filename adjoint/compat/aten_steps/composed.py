@@ -13,11 +13,13 @@ from adjoint.call.layers import lies_in
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.aten_steps import (
     composed_cells,
+    composed_factors,
     composed_images,
     composed_losses,
     composed_matrices,
     composed_networks,
     composed_products,
+    composed_samples,
 )
 from adjoint.compat.aten_steps.answering import GROUND, asking
 from adjoint.compat.aten_steps.recorded import is_taken_apart
@@ -25,7 +27,9 @@ from adjoint.ops.composites import COMPOSITES
 
 _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_products.FUNCTIONS,
+    **composed_factors.FUNCTIONS,
     **composed_matrices.FUNCTIONS,
+    **composed_samples.FUNCTIONS,
     **composed_networks.FUNCTIONS,
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,

@@ -323,6 +323,36 @@ def _cumsum(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("flip", total, dims),)
 
 
+def _cumprod(ask: Steps, kept: Kept, grad: Any) -> Any:
+    """Before the first zero by quotients, at it by what follows, and nothing behind it."""
+    input, result = kept.value(0), kept.result()
+    if kept.option(2) is not None:
+        raise TooLittleKeptError
+    if input.numel() < 2 or input.shape[kept.option(1)] == 1:
+        return (grad,)
+    dim = from_front(kept.option(1), input.ndim)[0]
+    weighted = ask("mul", result, grad)
+    zeros_seen, nothing = ask("eq", input, 0), ask("zeros", list(input.shape), **beside(input))
+    zeros_seen = ask("cumsum", zeros_seen, dim)
+    before = ask("eq", zeros_seen, 0)
+    weighted = ask("masked_fill", weighted, ask("bitwise_not", before), 0.0)
+    total = ask("flip", ask("cumsum", ask("flip", weighted, [dim]), dim), [dim])
+    found = ask("where", before, ask("div", total, input), nothing)
+    behind = ask("eq", zeros_seen, 1)
+    _, first = ask("max", behind, dim, True)
+    at_first = ask("scatter_", ask("zeros_like", behind), dim, first, 1)
+    at_first = ask("logical_and_", at_first, behind)
+    behind = ask("bitwise_and_", behind, ask("bitwise_not", at_first))
+    later = ask("masked_fill", input, ask("bitwise_not", behind), 1.0)
+    later = ask("cumprod", later, dim)
+    later = ask("masked_fill", later, ask("ne", zeros_seen, 1), 0.0)
+    place = ask("relu_", ask("sub.Scalar", first, 1))
+    product = ask("gather", result, dim, place)
+    product = ask("masked_fill_", product, ask("eq", first, 0), 1.0)
+    along = ask("sum", ask("mul", grad, later), [dim], True)
+    return (ask("where", at_first, ask("mul", product, along), found),)
+
+
 def _chosen_of(places: Any, dim_place: int, keepdim_place: int | None) -> Any:
     """Steps of ops that pick elements along a dimension, and give their places too."""
 
@@ -379,6 +409,7 @@ STEPS: Final[dict[str, Any]] = {
     "std": _std,
     "logsumexp": _logsumexp,
     "cumsum": _cumsum,
+    "cumprod": _cumprod,
     "max_dim": _chosen_of(1, 1, 2),
     "min_dim": _chosen_of(1, 1, 2),
     "sort": _chosen_of(1, 1, None),

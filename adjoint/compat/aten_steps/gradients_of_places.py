@@ -3,7 +3,14 @@
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps
-from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front
+from adjoint.compat.aten_steps.kept import (
+    Kept,
+    TooLittleKeptError,
+    beside,
+    from_front,
+    unreduced,
+)
+from adjoint.compat.aten_steps.places import reshaped
 
 
 def _gather(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -56,9 +63,31 @@ def _unsqueeze(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _squeeze(ask: Steps, kept: Kept, grad: Any) -> Any:
     dim, shape = kept.option(1), kept.shape(0)
-    if not isinstance(dim, int) or not shape or shape[dim] != 1:
+    if not shape:
+        return (grad,)
+    dims = from_front(range(len(shape)) if dim is None else dim, len(shape))
+    return (unreduced(ask, grad, [each for each in dims if shape[each] == 1]),)
+
+
+def _repeat(ask: Steps, kept: Kept, grad: Any) -> Any:
+    shape, times = kept.shape(0), kept.option(1)
+    counts = list(times)
+    if 0 in counts or 0 in shape:
         raise TooLittleKeptError
-    return (ask("unsqueeze", grad, dim % len(shape)),)
+    fresh = len(counts) - len(shape)
+    if fresh:
+        grad = ask("sum", grad, list(range(fresh)))
+    sizes: list[int] = []
+    summed: list[int] = []
+    for count, size in zip(counts[fresh:], shape, strict=True):
+        if count > 1:
+            summed.append(len(sizes))
+            sizes += [count, size]
+        else:
+            sizes.append(size)
+    if not summed:
+        return (grad,)
+    return (ask("sum", reshaped(ask, grad, sizes), summed),)
 
 
 def _flip(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -144,6 +173,7 @@ STEPS: Final[dict[str, Any]] = {
     "unbind": _unbind,
     "unsqueeze": _unsqueeze,
     "squeeze": _squeeze,
+    "repeat": _repeat,
     "flip": _flip,
     "roll": _roll,
     "diagonal": _diagonal,
