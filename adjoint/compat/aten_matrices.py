@@ -5,9 +5,7 @@ Each gives beside its result what the gradient needs: the factors of the matrix.
 
 from typing import Any
 
-from adjoint.autograd.entry_points import grad as gradient_of
-from adjoint.autograd.grad_mode import enable_grad
-from adjoint.call.context import is_grad_enabled
+from adjoint.compat.aten_networks import slopes
 from adjoint.ops.arranging.shape import transpose
 from adjoint.ops.matrices.decompositions import linalg_svd, linalg_svdvals
 from adjoint.ops.matrices.distances import euclidean, pdist
@@ -92,7 +90,7 @@ def _cdist_forward(x1: Any, x2: Any, p: float, compute_mode: int | None) -> Any:
 def _cdist_backward(grad: Any, x1: Any, x2: Any, p: float, cdist: Any) -> Any:
     """The gradient of the distances of rows by those of x1, once for each of a batch."""
     rows = x1.expand((*grad.shape[:-2], *x1.shape[-2:]))
-    return _derived(lambda each: _cdist_forward(each, x2, p, None), rows, grad)
+    return slopes(lambda each: _cdist_forward(each, x2, p, None), [rows], [0], grad)[0]
 
 
 def _euclidean_dist(x1: Any, x2: Any) -> Any:
@@ -107,16 +105,7 @@ def _pdist_forward(input: Any, p: float = 2.0) -> Any:
 
 def _pdist_backward(grad: Any, input: Any, p: float, pdist: Any) -> Any:
     """The gradient of the distances of all pairs of rows."""
-    return _derived(lambda rows: _pdist_forward(rows, p), input, grad)
-
-
-def _derived(function: Any, input: Any, grad: Any) -> Any:
-    """The gradient of a function, which has a history where that is kept."""
-    recorded = is_grad_enabled()
-    with enable_grad():
-        leaf = input if input.requires_grad else input.detach().requires_grad_()
-        found = gradient_of(function(leaf), leaf, grad, create_graph=recorded)
-    return found[0]
+    return slopes(lambda rows: _pdist_forward(rows, p), [input], [0], grad)[0]
 
 
 MATRICES = (

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint.compat.torch as compat
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
-from tests.parity import dispatch_matrices
+from tests.parity import dispatch_functions, dispatch_matrices
 from tests.parity.dispatch_programs import DERIVED, DRAWN, VALUED
 from tools import aten_forms
 
@@ -337,9 +337,13 @@ def test_a_mode_sees_the_same_steps_of_a_backward_pass(torch, name):
                 np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("name", dispatch_matrices.NAMED)
+NAMED = dispatch_matrices.NAMED | dispatch_functions.NAMED
+MADE = dispatch_matrices.MADE | dispatch_functions.MADE
+
+
+@pytest.mark.parametrize("name", NAMED)
 def test_a_mode_sees_steps_of_the_same_names(torch, name):
-    (ours, theirs), found = gradients_and_steps(torch, dispatch_matrices.NAMED[name])
+    (ours, theirs), found = gradients_and_steps(torch, NAMED[name])
     assert [step.partition("(")[0] for step in ours] == [step.partition("(")[0] for step in theirs]
     for one, other in zip(*found, strict=True):
         assert (one is None) == (other is None)
@@ -347,7 +351,7 @@ def test_a_mode_sees_steps_of_the_same_names(torch, name):
             np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=2e-2, atol=2e-2)
 
 
-@pytest.mark.parametrize("name", dispatch_matrices.MADE)
+@pytest.mark.parametrize("name", MADE)
 def test_a_mode_sees_the_same_steps_where_nothing_is_derived(torch, name):
     from torch.utils._python_dispatch import TorchDispatchMode as Theirs
 
@@ -355,7 +359,7 @@ def test_a_mode_sees_the_same_steps_where_nothing_is_derived(torch, name):
 
     def made(library, x, y):
         with library.no_grad():
-            answer = dispatch_matrices.MADE[name](library, x, y)
+            answer = MADE[name](library, x, y)
         found.append(answer if isinstance(answer, tuple) else (answer,))
 
     names = [
@@ -413,7 +417,6 @@ TWICE = [
     "mm",
     "conv2d",
     "mse_loss",
-    "solve",
     "lu",
     "lu_unpack",
     "cov",
@@ -443,7 +446,9 @@ def test_a_recorded_backward_pass_has_pytorchs_values_under_a_mode(torch, name):
     for one, other in zip(*found, strict=True):
         assert (one is None) == (other is None)
         if one is not None:
-            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3 * np.abs(other).max())
+            np.testing.assert_allclose(
+                one, other, rtol=1e-3, atol=1e-3 * np.abs(other).max() + 1e-6
+            )
 
 
 def test_the_list_of_overloads_is_pytorchs(torch):

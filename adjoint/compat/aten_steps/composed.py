@@ -18,6 +18,7 @@ from adjoint.compat.aten_steps import (
     composed_losses,
     composed_matrices,
     composed_networks,
+    composed_places,
     composed_products,
     composed_samples,
 )
@@ -30,6 +31,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_factors.FUNCTIONS,
     **composed_matrices.FUNCTIONS,
     **composed_samples.FUNCTIONS,
+    **composed_places.FUNCTIONS,
     **composed_networks.FUNCTIONS,
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,

@@ -137,6 +137,8 @@ def _erf(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _clamp(ask: Steps, kept: Kept, grad: Any) -> Any:
     input, low, high = kept.value(0), kept.option(1), kept.option(2)
+    if isinstance(low, Tensor) and isinstance(high, Tensor):
+        return _between(ask, kept, grad, input, low, high)
     if isinstance(low, Tensor) or isinstance(high, Tensor):
         raise TooLittleKeptError
     zero = ask("scalar_tensor", 0.0, **beside(grad))
@@ -148,15 +150,38 @@ def _clamp(ask: Steps, kept: Kept, grad: Any) -> Any:
     return ask("where", inside, grad, zero), None, None
 
 
-def _bound(within: str) -> Any:
-    """Steps of a bound on one side, which is a number."""
+def _between(ask: Steps, kept: Kept, grad: Any, input: Any, low: Any, high: Any) -> Any:
+    """Steps of bounds that are tensors: each has the gradient where it is the result."""
+    found: list[Any] = [None, None, None]
+    if kept.wanted[1] or kept.wanted[2]:
+        zero = ask("scalar_tensor", 0.0, **beside(grad))
+    if kept.wanted[1]:
+        below = ask("lt", low, high)
+        below = ask("logical_and", ask("lt", input, low), below)
+        found[1] = ask("where", below, grad, zero)
+    if kept.wanted[2]:
+        above = ask("gt", input, high)
+        above = ask("logical_or", above, ask("lt", high, low))
+        found[2] = ask("where", above, grad, zero)
+    if kept.wanted[0]:
+        zero = ask("scalar_tensor", 0.0, **beside(grad))
+        inside = ask("ge", input, low)
+        inside = ask("logical_and", inside, ask("le", input, high))
+        found[0] = ask("where", inside, grad, zero)
+    return found
+
+
+def _bound(within: str, beyond: str) -> Any:
+    """Steps of a bound on one side: which of the input is within it, and which beyond."""
 
     def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
         input, bound = kept.value(0), kept.option(1)
-        if isinstance(bound, Tensor):
-            raise TooLittleKeptError
-        zero = ask("scalar_tensor", 0.0, **beside(grad))
-        return ask("where", ask(within, input, bound), grad, zero), None
+        found: list[Any] = [None, None]
+        for place, side in ((1, beyond), (0, within)):
+            if kept.wanted[place]:
+                zero = ask("scalar_tensor", 0.0, **beside(grad))
+                found[place] = ask("where", ask(side, input, bound), grad, zero)
+        return found
 
     return steps
 
@@ -220,8 +245,6 @@ def _elu(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _softmax(name: str) -> Any:
     def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
-        if kept.option(2) is not None:
-            raise TooLittleKeptError
         result = kept.result()
         dim = from_front(kept.option(1), result.ndim)[0]
         return (ask(name, grad, result, dim, result.dtype),)
@@ -234,9 +257,10 @@ def _softmax(name: str) -> Any:
 
 def _mean(ask: Steps, kept: Kept, grad: Any) -> Any:
     shape, dim, keepdim = kept.shape(0), kept.option(1), kept.option(2)
-    if kept.option(3) is not None or not shape:
+    if kept.option(3) is not None:
         raise TooLittleKeptError
-    dims = list(range(len(shape))) if dim is None else from_front(dim, len(shape))
+    every = list(range(len(shape)))
+    dims = every if dim is None or not shape else from_front(dim, len(shape))
     if dim is not None and not keepdim and shape:
         grad = unreduced(ask, grad, dims)
     count = math.prod([shape[each] for each in dims])
@@ -249,6 +273,24 @@ def _max_all(ask: Steps, kept: Kept, grad: Any) -> Any:
     reached = ask("logical_or_", ask("eq", input, result), undefined)
     share = ask("div", grad, ask("sum", reached))
     return (ask("mul", reached, share),)
+
+
+def _median_all(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, result = kept.value(0), kept.result()
+    undefined = ask("logical_and", ask("isnan", input), ask("isnan", result))
+    reached = ask("logical_or_", ask("eq", input, result), undefined)
+    share = ask("div", grad, ask("sum", reached))
+    return (ask("mul", reached, share),)
+
+
+def _nansum(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(2)
+    if kept.option(3) is not None:
+        raise TooLittleKeptError
+    known = ask("logical_not", ask("isnan", input))
+    if dim is not None and not keepdim and input.ndim:
+        grad = unreduced(ask, grad, from_front(dim, input.ndim))
+    return (ask("mul", ask("expand", grad, list(input.shape)), known),)
 
 
 def _amax(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -265,7 +307,9 @@ def _amax(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _correction(kept: Kept) -> Any:
     """By how much var and std count fewer elements than there are."""
-    unbiased, correction = kept.option(2), kept.option(4)
+    dim, unbiased, correction = (kept.option(place) for place in (1, 2, 4))
+    if isinstance(dim, bool):  # as the second argument, it says whether to correct
+        return int(dim)
     if unbiased is not None:
         return int(unbiased)
     return 1 if correction is None else correction
@@ -274,9 +318,9 @@ def _correction(kept: Kept) -> Any:
 def _is_of_all(kept: Kept) -> bool:
     """Whether var and std are of all elements; refused where their steps are not known."""
     input, dim, keepdim = kept.value(0), kept.option(1), kept.option(3)
-    if isinstance(dim, bool) or not input.ndim:
+    if not input.ndim:
         raise TooLittleKeptError
-    of_all = dim is None or len(from_front(dim, input.ndim)) == input.ndim
+    of_all = dim is None or isinstance(dim, bool) or len(from_front(dim, input.ndim)) == input.ndim
     if of_all and keepdim:
         raise TooLittleKeptError
     return of_all
@@ -299,12 +343,34 @@ def _var(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (_by_variance(ask, kept, grad),)
 
 
-def _std(ask: Steps, kept: Kept, grad: Any) -> Any:
+def _by_deviation(ask: Steps, kept: Kept, grad: Any) -> Any:
     _is_of_all(kept)  # before there is a step
     result = kept.result()
     slope = ask("div", grad, ask("mul.Scalar", result, 2))
     slope = ask("masked_fill_", slope, ask("eq", result, 0), 0)
-    return (_by_variance(ask, kept, slope),)
+    return _by_variance(ask, kept, slope)
+
+
+def _std(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (_by_deviation(ask, kept, grad),)
+
+
+def _moments(by_spread: Any) -> Any:
+    """Steps of var_mean and std_mean."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any, by_mean: Any) -> Any:
+        of_all = _is_of_all(kept)
+        found = None if grad is None else by_spread(ask, kept, grad)
+        if by_mean is None:
+            return (found,)
+        shape, dim, keepdim = kept.value(0).shape, kept.option(1), kept.option(3)
+        dims = range(len(shape)) if of_all else from_front(dim, len(shape))
+        by_mean = by_mean if of_all or keepdim else unreduced(ask, by_mean, list(dims))
+        count = math.prod([shape[each] for each in dims])
+        share = ask("div.Scalar", ask("expand", by_mean, list(shape)), count)
+        return (share if found is None else ask("add", found, share),)
+
+    return steps
 
 
 def _logsumexp(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -387,8 +453,8 @@ STEPS: Final[dict[str, Any]] = {
     "atan": _atan,
     "erf": _erf,
     "clamp": _clamp,
-    "clamp_min": _bound("ge"),
-    "clamp_max": _bound("le"),
+    "clamp_min": _bound("ge", "lt"),
+    "clamp_max": _bound("le", "gt"),
     "maximum": _extreme("gt", "lt"),
     "minimum": _extreme("lt", "gt"),
     "choose": _choose,
@@ -407,6 +473,15 @@ STEPS: Final[dict[str, Any]] = {
     "amin": _amax,
     "var": _var,
     "std": _std,
+    "var_mean": _moments(_by_variance),
+    "std_mean": _moments(_by_deviation),
+    "median_all": _median_all,
+    "nanmedian_all": _median_all,
+    "nansum": _nansum,
+    "kthvalue": _chosen_of(1, 2, 3),
+    "mode": _chosen_of(1, 1, 2),
+    "median_dim": _chosen_of(1, 1, 2),
+    "nanmedian_dim": _chosen_of(1, 1, 2),
     "logsumexp": _logsumexp,
     "cumsum": _cumsum,
     "cumprod": _cumprod,

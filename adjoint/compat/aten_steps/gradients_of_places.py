@@ -158,7 +158,15 @@ def _rot90(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("rot90", grad, -kept.option(1), from_front(kept.option(2), grad.ndim)),)
 
 
+def _unfold(ask: Steps, kept: Kept, grad: Any) -> Any:
+    shape, dim, size, step = kept.shape(0), *(kept.option(place) for place in (1, 2, 3))
+    if not shape:
+        raise TooLittleKeptError
+    return (ask("unfold_backward", grad, list(shape), dim % len(shape), size, step),)
+
+
 STEPS: Final[dict[str, Any]] = {
+    "unfold": _unfold,
     "scatter": _scatter,
     "scatter_add": _scatter_add,
     "cummax": _highest_so_far,
