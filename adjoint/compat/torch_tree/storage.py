@@ -196,8 +196,11 @@ class UntypedStorage:
         elements = "..."
         if self.device.type != "meta":
             elements = "\n".join(f" {element}" for element in self.tolist())
-        name = f"torch.{type(self).__name__}"
-        return f"{elements}\n[{name}(device={self.device}) of size {self.size()}]"
+        return f"{elements}\n[torch.storage.{self._facts()} of size {self.size()}]"
+
+    def _facts(self) -> str:
+        """What is printed of it besides its size."""
+        return f"UntypedStorage(device={self.device})"
 
 
 class TypedStorage(UntypedStorage):
@@ -214,6 +217,10 @@ class TypedStorage(UntypedStorage):
     def dtype(self) -> Any:
         """The data type of the elements."""
         return self.memory.dtype
+
+    def _facts(self) -> str:
+        """See UntypedStorage."""
+        return f"TypedStorage(dtype=torch.{self.dtype.name}, device={self.device})"
 
     def pickle_storage_type(self) -> str:
         """The name of the class of storages of this data type."""
