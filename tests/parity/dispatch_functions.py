@@ -44,6 +44,24 @@ NAMED: dict[str, Any] = {
     "kthvalue": lambda torch, x, y: x.kthvalue(2, 1).values.sum(),
     "mode": lambda torch, x, y: x.mode(1).values.sum(),
     "nansum": lambda torch, x, y: x.nansum(),
+    "addcdiv": lambda torch, x, y: torch.addcdiv(x, x, y, value=2).sum(),
+    "fmax": lambda torch, x, y: torch.fmax(x, y - 4).sum(),
+    "fmin": lambda torch, x, y: torch.fmin(x, y - 4).sum(),
+    "prod": lambda torch, x, y: x.prod(),
+    "prod with a zero": lambda torch, x, y: (x - x[0, 0].detach()).prod(1).sum(),
+    "prod of rows, kept": lambda torch, x, y: x.prod(1, keepdim=True).sum(),
+    "index_add": lambda torch, x, y: x.index_add(0, torch.tensor([0, 1]), y, alpha=2).sum(),
+    "index_copy": lambda torch, x, y: (x.index_copy(1, torch.tensor([2]), y[:, :1]) * 2).sum(),
+    "one_hot": lambda torch, x, y: (
+        torch.nn.functional.one_hot(torch.tensor([0, 1])).float() @ x
+    ).sum(),
+    "one_hot of so many": lambda torch, x, y: (
+        torch.nn.functional.one_hot(torch.tensor([2, 1]), 3).float() * x
+    ).sum(),
+    "kl_div": lambda torch, x, y: torch.nn.functional.kl_div(x.log(), y, reduction="batchmean"),
+    "kl_div of logarithms": lambda torch, x, y: torch.nn.functional.kl_div(
+        x, y, reduction="sum", log_target=True
+    ),
     "unfold along a dimension": lambda torch, x, y: (x.unfold(1, 2, 1) ** 2).sum(),
     "take": lambda torch, x, y: (torch.take(x, torch.tensor([0, 4, 4])) * 2).sum(),
     "take_along_dim": lambda torch, x, y: (

@@ -419,6 +419,38 @@ def _cumprod(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("where", at_first, ask("mul", product, along), found),)
 
 
+def _prod(ask: Steps, kept: Kept, grad: Any) -> Any:
+    """The products of all before and of all behind each element; none is divided by."""
+    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(2)
+    is_one = input.ndim < 1 or (isinstance(dim, (tuple, list)) and len(dim) != 1)
+    if kept.option(3) is not None or is_one or (dim is None and keepdim):
+        raise TooLittleKeptError
+    if dim is None:
+        if not input.is_contiguous() or input.numel() < 2:
+            raise TooLittleKeptError
+        found = ask("mul", grad, _others(ask, ask("view", input, [-1]), 0))
+        return (ask("view", found, list(input.shape)),)
+    place = from_front(dim, input.ndim)[0]
+    if input.shape[place] < 2:
+        raise TooLittleKeptError
+    if not keepdim:
+        grad = ask("unsqueeze", grad, place)
+        ask("unsqueeze", kept.result(), place)
+    return (ask("mul", grad, _others(ask, input, place)),)
+
+
+def _others(ask: Steps, input: Any, dim: int) -> Any:
+    """The product of all elements along a dimension but the one at each place."""
+    size = input.shape[dim]
+    ones = [1 if d == dim else n for d, n in enumerate(input.shape)]
+    one = ask("ones", ones, **beside(input))
+    before = ask("cat", [one, ask("slice", input, dim, 0, size - 1)], dim)
+    before = ask("cumprod", before, dim)
+    behind = ask("flip", ask("slice", input, dim, 1, size), [dim])
+    behind = ask("cumprod", ask("cat", [one, behind], dim), dim)
+    return ask("mul", before, ask("flip", behind, [dim]))
+
+
 def _chosen_of(places: Any, dim_place: int, keepdim_place: int | None) -> Any:
     """Steps of ops that pick elements along a dimension, and give their places too."""
 
@@ -485,6 +517,7 @@ STEPS: Final[dict[str, Any]] = {
     "logsumexp": _logsumexp,
     "cumsum": _cumsum,
     "cumprod": _cumprod,
+    "prod": _prod,
     "max_dim": _chosen_of(1, 1, 2),
     "min_dim": _chosen_of(1, 1, 2),
     "sort": _chosen_of(1, 1, None),

@@ -61,6 +61,39 @@ def _addcmul(ask: Steps, kept: Kept, grad: Any) -> Any:
     return found
 
 
+def _addcdiv(ask: Steps, kept: Kept, grad: Any) -> Any:
+    value = kept.option(3)
+    first, second = kept.input(1), kept.value(2)
+    found: list[Any] = [grad, None, None]
+    if kept.wanted[1]:
+        share = ask("fill_.Scalar", ask("empty_like", second), value)
+        found[1] = ask("mul", grad, ask("div_", share, second))
+    if kept.wanted[2]:
+        if first is None:
+            raise TooLittleKeptError
+        square = ask("mul", second, second)
+        steep = ask("div", ask("mul.Scalar", first, value), square)
+        found[2] = ask("mul", ask("neg", grad), steep)
+    return found
+
+
+def _extreme(beyond: str) -> Any:
+    """Steps of fmax and fmin: who is beyond the other has the gradient, or who is a number."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        input, other = kept.value(0), kept.value(1)
+        found: list[Any] = [None, None]
+        for place in (1, 0):
+            if kept.wanted[place]:
+                chosen = ask(beyond, input, other)
+                chosen = ask("logical_or_", chosen, ask("isnan", other))
+                chosen = chosen if place else ask("logical_not_", chosen)
+                found[place] = ask("masked_fill", grad, chosen, 0)
+        return found
+
+    return steps
+
+
 def _hypot(ask: Steps, kept: Kept, grad: Any) -> Any:
     result, found = kept.result(), [None, None]
     for place in (1, 0):
@@ -260,6 +293,9 @@ STEPS: Final[dict[str, Any]] = {
     "leaky_by": _leaky_by,
     "lerp": _lerp,
     "addcmul": _addcmul,
+    "addcdiv": _addcdiv,
+    "fmax": _extreme("ge"),
+    "fmin": _extreme("le"),
     "hypot": _hypot,
     "logaddexp": _logaddexp,
     "xlogy": _xlogy,

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.gradients import scaled
 from adjoint.compat.aten_steps.kept import (
     Kept,
     TooLittleKeptError,
@@ -165,7 +166,36 @@ def _unfold(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("unfold_backward", grad, list(shape), dim % len(shape), size, step),)
 
 
+def _picked_back(ask: Steps, kept: Kept, grad: Any) -> Any:
+    """The gradient of what index_add and index_copy have written."""
+    if not grad.ndim or not kept.shape(3):
+        raise TooLittleKeptError
+    dim = from_front(kept.option(1), grad.ndim)[0]
+    picked = ask("index_select", grad, dim, kept.value(2))
+    return ask("expand", picked, list(kept.shape(3)))
+
+
+def _index_add(ask: Steps, kept: Kept, grad: Any) -> Any:
+    if not kept.wanted[1]:
+        return grad, None
+    return grad, scaled(ask, _picked_back(ask, kept, grad), kept.option(4))
+
+
+def _index_copy(ask: Steps, kept: Kept, grad: Any) -> Any:
+    by_input = by_source = None
+    if not grad.ndim:
+        raise TooLittleKeptError
+    dim = from_front(kept.option(1), grad.ndim)[0]
+    if kept.wanted[0]:
+        by_input = ask("index_fill", grad, dim, kept.value(2), 0)
+    if kept.wanted[1]:
+        by_source = _picked_back(ask, kept, grad)
+    return by_input, by_source
+
+
 STEPS: Final[dict[str, Any]] = {
+    "index_add": _index_add,
+    "index_copy": _index_copy,
     "unfold": _unfold,
     "scatter": _scatter,
     "scatter_add": _scatter_add,

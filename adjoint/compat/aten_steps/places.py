@@ -147,6 +147,18 @@ def _as_index(ask: Steps, input: Any) -> Any:
         return as_index(input)
 
 
+def _one_hot(ask: Steps, tensor: Any, num_classes: int) -> Any:
+    if tensor.layer is not None or not tensor.numel():  # whose numbers a class alone knows
+        return ask("one_hot", tensor, num_classes)
+    least, most = (ask("_local_scalar_dense", each) for each in ask("aminmax", tensor))
+    count = most + 1 if num_classes == -1 else num_classes
+    if least < 0 or most >= count:
+        return ask("one_hot", tensor, num_classes)  # which says so
+    place = {"dtype": tensor.dtype, "layout": strided, "device": tensor.device}
+    zeros = ask("zeros", [*tensor.shape, count], **place)
+    return ask("scatter_", zeros, -1, ask("unsqueeze", tensor, -1), 1)
+
+
 # ---- what rules call ----
 
 
@@ -203,6 +215,7 @@ STEPS: Final[dict[str, Any]] = {
     "split_with_sizes": _split,
     "strided_view": _strided_view,
     "as_index": _as_index,
+    "one_hot": _one_hot,
     "basic_place": _basic_place,
     "place": _place,
 }
