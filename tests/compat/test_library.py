@@ -513,3 +513,46 @@ def test_a_kernel_of_aten_must_answer_a_tensor_and_fit_its_library():
             compat.cos(compat.ones(1))
         with pytest.raises(RuntimeError, match="inconsistent with the dispatch key"):
             lib.impl("sin", lambda x: x, "CUDA")
+
+
+class TestStreams:
+    def test_an_op_takes_and_gives_streams(self):
+        with compat.library._scoped_library("streams_of_tests", "FRAGMENT") as lib:
+            lib.define("given(Tensor self) -> Stream")
+            lib.define("taken(Tensor self, Stream s) -> Tensor")
+            lib.impl("given", lambda x: compat.Stream(stream_id=3, device_index=1), "CPU")
+            lib.impl("taken", lambda x, s: x + s.stream_id, "CPU")
+            own = compat.ops.streams_of_tests
+            found = own.given(compat.ones(1))
+            assert (found.stream_id, found.device_index, found.device_type) == (3, 1, 0)
+            assert own.taken(compat.ones(1), found).tolist() == [4.0]
+            with pytest.raises(RuntimeError, match="Stream"):
+                own.taken(compat.ones(1), 3)
+
+    def test_a_mode_sees_that_memory_is_kept_for_a_stream(self):
+        seen = []
+
+        class Log(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                seen.append((func.name(), args[1]))
+
+        stream = compat.Stream(stream_id=1, device_index=2, device_type=3)
+        numbers = compat.ones(1)
+        with Log():
+            numbers.record_stream(stream)
+        assert seen[-1] == ("aten::record_stream", stream)
+        with pytest.raises(NotImplementedError, match="cpu"):
+            compat.ones(1).record_stream(stream)
+
+    def test_streams_are_shown_and_compared_as_pytorchs(self, torch):
+        for numbers in (
+            {},
+            {"device": "cpu"},
+            {"stream_id": 1, "device_index": 2, "device_type": 3},
+        ):
+            ours, theirs = compat.Stream(**numbers), torch.Stream(**numbers)
+            assert repr(ours) == repr(theirs)
+            assert ours == compat.Stream(**numbers)
+            assert ours != compat.Stream(stream_id=9)
+            assert len({ours, compat.Stream(**numbers)}) == 1
+        assert compat.Stream("cpu").query()
