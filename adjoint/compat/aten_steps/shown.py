@@ -19,6 +19,7 @@ from adjoint.compat.aten_steps import (
     gradients_of_networks,
     gradients_of_places,
     gradients_of_products,
+    gradients_of_reductions,
     matrices,
     networks,
     places,
@@ -45,6 +46,7 @@ _STEPS: Final = {
 _ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
 _GRADIENTS: Final = {
     **gradients.STEPS,
+    **gradients_of_reductions.STEPS,
     **gradients_of_functions.STEPS,
     **gradients_of_places.STEPS,
     **gradients_of_products.STEPS,
