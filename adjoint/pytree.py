@@ -140,7 +140,7 @@ _CONTAINERS: dict[type, _Container] = {
     dict: _dictionary(dict),
     OrderedDict: _dictionary(OrderedDict),
     defaultdict: _Container(
-        lambda tree: (tree.values(), (tree.default_factory, list(tree))),
+        lambda tree: (tree.values(), [tree.default_factory, list(tree)]),
         lambda children, context: defaultdict(context[0], zip(context[1], children, strict=True)),
         lambda tree, context: _values_at(tree, context[1]),
     ),

@@ -82,6 +82,7 @@ LAYERS = [
         "compat.tensor_types",
         "compat.torch_files",
         "compat.tree_paths",
+        "compat.tree_texts",
         "compat.unheld_types",
     ],
     ["compat.torch_tree.ops"],

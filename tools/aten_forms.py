@@ -20,7 +20,7 @@ FILE = Path(__file__).parents[1] / "adjoint" / "compat" / "aten_forms.txt"
 TAGS = FILE.with_name("aten_tags.txt")
 COMMON = "pt2_compliant_tag"  # which all have
 KNOWN = {"Tensor", "Scalar", "int", "float", "bool", "str", "complex", "Generator"}
-KNOWN |= {"ScalarType", "Layout", "Device", "MemoryFormat"}
+KNOWN |= {"ScalarType", "Layout", "Device", "MemoryFormat", "Stream"}
 TYPE = re.compile(r"([A-Za-z]+)(\(.*?\))?(\[\d*\])?(\?)?(\[\d*\])?(\?)?")
 
 

@@ -80,25 +80,31 @@ def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:
     return grad_output * (mask.to(grad_output.dtype) * scale)
 
 
-def max_pool2d_with_indices_backward(
-    grad_output: Any,
-    input: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    ceil_mode: bool,
-    indices: Any,
-) -> Any:
-    """The gradient of max_pool2d, from the places of the largest elements."""
-    if grad_output.shape != indices.shape:
-        raise RuntimeError(
-            f"max_pool2d_with_indices_backward(): grad_output and indices must have one shape, got "
-            f"{list(grad_output.shape)} and {list(indices.shape)}"
-        )
-    nothing = zero_of(flatten(input, -2))  # the result depends on input, though its slope is 0
-    spread = scatter_add(nothing, -1, flatten(indices, -2), flatten(grad_output, -2))
-    return reshape(spread, tuple(input.shape))
+def _of_greatest(rank: int) -> Any:
+    """The operation of the gradient of the greatest elements of windows."""
+
+    def backward(
+        grad_output: Any,
+        input: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        ceil_mode: bool,
+        indices: Any,
+    ) -> Any:
+        if grad_output.shape != indices.shape:
+            raise RuntimeError(
+                f"{name}(): grad_output and indices must have one shape, got "
+                f"{list(grad_output.shape)} and {list(indices.shape)}"
+            )
+        nothing = zero_of(flatten(input, -rank))  # the result depends on input, with slope 0
+        places, grads = flatten(indices, -rank), flatten(grad_output, -rank)
+        return reshape(scatter_add(nothing, -1, places, grads), tuple(input.shape))
+
+    name = backward.__name__ = backward.__qualname__ = f"max_pool{rank}d_with_indices_backward"
+    backward.__doc__ = f"The gradient of max_pool{rank}d, from the places of the largest elements."
+    return backward
 
 
 # ---- parts of others ----
@@ -227,7 +233,8 @@ _FUNCTIONS = (
     _new_zeros_with_same_feature_meta,
     _softmax_backward_data,
     native_dropout_backward,
-    max_pool2d_with_indices_backward,
+    _of_greatest(2),
+    _of_greatest(3),
     _safe_softmax,
     slice,
     _unsafe_masked_index,

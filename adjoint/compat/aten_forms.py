@@ -12,6 +12,7 @@ from typing import Any, Final
 from adjoint.device import device
 from adjoint.dtypes import bool_, by_name, dtype
 from adjoint.library.schema import DTYPE_NUMBERS, Argument, Kind, Schema
+from adjoint.library.streams import Stream
 from adjoint.ops.arranging import conversion
 from adjoint.ops.op import MISSING
 from adjoint.random import Generator
@@ -151,6 +152,7 @@ _CLASSES: Final[dict[str, Any]] = {
     "Layout": conversion.layout,
     "Device": (device, str, int),
     "MemoryFormat": conversion.memory_format,
+    "Stream": Stream,
 }
 
 

@@ -12,6 +12,7 @@ from adjoint.call.context import is_grad_enabled
 from adjoint.creation.factories import new_zeros
 from adjoint.ops.arranging.indexing import masked_fill
 from adjoint.ops.arranging.scattering import scatter
+from adjoint.ops.arranging.strided import folded
 from adjoint.ops.arranging.writing import index_add
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.neural import pooling
@@ -55,6 +56,19 @@ def diagonal_backward(grad_output: Any, input_sizes: Any, offset: int, dim1: int
     whole: Any = new_zeros(grad_output, tuple(input_sizes))
     whole.diagonal(offset, dim1, dim2).copy_(grad_output)
     return whole
+
+
+def unfold_backward(grad_in: Any, input_sizes: Any, dim: int, size: int, step: int) -> Any:
+    """The gradient of windows along a dimension, added where they overlap."""
+    return folded(grad_in, tuple(input_sizes), dim - len(input_sizes), size, step)
+
+
+def masked_scatter_backward(grad_output: Any, mask: Any, sizes: Any) -> Any:
+    """The gradient of what masked_scatter has written, with zeros for what was not needed."""
+    found = grad_output[mask.expand(tuple(grad_output.shape))]
+    whole: Any = new_zeros(grad_output, (math.prod(sizes),))
+    whole[: found.shape[0]].copy_(found)
+    return whole.reshape(tuple(sizes))
 
 
 def embedding_dense_backward(
@@ -132,23 +146,31 @@ def nll_loss_backward(
 # ---- pools ----
 
 
-def avg_pool2d_backward(
-    grad_output: Any,
-    input: Any,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Any:
-    """The gradient of avg_pool2d, which is the same at all inputs of one shape."""
-    recorded = is_grad_enabled()
-    rest = (kernel_size, stride or None, padding, ceil_mode, count_include_pad, divisor_override)
-    with enable_grad():
-        images = input.detach().requires_grad_()
-        pooled = pooling.avg_pool2d(images, *rest)
-    return gradient_of(pooled, images, grad_output, create_graph=recorded)[0]
+def _of_windows(name: str) -> Any:
+    """The operation of the gradient of means over windows."""
+
+    def backward(
+        grad_output: Any,
+        input: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Any:
+        recorded = is_grad_enabled()
+        counting = (count_include_pad, divisor_override)
+        with enable_grad():
+            images = input.detach().requires_grad_()
+            pooled = getattr(pooling, name)(
+                images, kernel_size, stride or None, padding, ceil_mode, *counting
+            )
+        return gradient_of(pooled, images, grad_output, create_graph=recorded)[0]
+
+    backward.__name__ = backward.__qualname__ = f"{name}_backward"
+    backward.__doc__ = f"The gradient of {name}, which is the same at all inputs of one shape."
+    return backward
 
 
 GRADIENTS = (
@@ -157,9 +179,12 @@ GRADIENTS = (
     leaky_relu_backward,
     hardtanh_backward,
     diagonal_backward,
+    unfold_backward,
+    masked_scatter_backward,
     embedding_dense_backward,
     native_layer_norm_backward,
     mse_loss_backward,
     nll_loss_backward,
-    avg_pool2d_backward,
+    _of_windows("avg_pool2d"),
+    _of_windows("avg_pool3d"),
 )

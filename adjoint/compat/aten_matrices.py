@@ -5,8 +5,10 @@ Each gives beside its result what the gradient needs: the factors of the matrix.
 
 from typing import Any
 
+from adjoint.compat.aten_networks import slopes
 from adjoint.ops.arranging.shape import transpose
 from adjoint.ops.matrices.decompositions import linalg_svd, linalg_svdvals
+from adjoint.ops.matrices.distances import euclidean, pdist
 from adjoint.ops.matrices.linalg import (
     LinAlgError,
     linalg_det,
@@ -14,6 +16,7 @@ from adjoint.ops.matrices.linalg import (
     linalg_solve_ex,
 )
 from adjoint.ops.matrices.lu import linalg_lu_factor
+from adjoint.ops.matrices.matrix_norms import cdist
 from adjoint.ops.matrices.spectra import linalg_eigh, linalg_eigvalsh
 
 
@@ -75,6 +78,36 @@ def _linalg_svd(
     return A.new_zeros((0,)), linalg_svdvals(A, driver=driver), A.new_zeros((0,))
 
 
+# ---- distances ----
+
+
+def _cdist_forward(x1: Any, x2: Any, p: float, compute_mode: int | None) -> Any:
+    """The distances of all rows of x1 and x2."""
+    modes = (None, "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    return cdist(x1, x2, p, modes[compute_mode or 0])
+
+
+def _cdist_backward(grad: Any, x1: Any, x2: Any, p: float, cdist: Any) -> Any:
+    """The gradient of the distances of rows by those of x1, once for each of a batch."""
+    rows = x1.expand((*grad.shape[:-2], *x1.shape[-2:]))
+    return slopes(lambda each: _cdist_forward(each, x2, p, None), [rows], [0], grad)[0]
+
+
+def _euclidean_dist(x1: Any, x2: Any) -> Any:
+    """The lengths of the differences of all rows of x1 and x2."""
+    return euclidean(x1, x2)
+
+
+def _pdist_forward(input: Any, p: float = 2.0) -> Any:
+    """The distances of all pairs of rows."""
+    return pdist(input, p)
+
+
+def _pdist_backward(grad: Any, input: Any, p: float, pdist: Any) -> Any:
+    """The gradient of the distances of all pairs of rows."""
+    return slopes(lambda rows: _pdist_forward(rows, p), [input], [0], grad)[0]
+
+
 MATRICES = (
     _linalg_check_errors,
     _linalg_solve_ex,
@@ -82,4 +115,9 @@ MATRICES = (
     _linalg_slogdet,
     _linalg_eigh,
     _linalg_svd,
+    _cdist_forward,
+    _cdist_backward,
+    _euclidean_dist,
+    _pdist_forward,
+    _pdist_backward,
 )

@@ -173,6 +173,33 @@ def elu(input: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) 
     return where(input > 0, input * scale, below)
 
 
+def glu_backward(grad_output: Any, input: Any, dim: int) -> Any:
+    """The gradient of glu."""
+    return slopes(lambda each: TABLE["gated_halves"](each, dim), [input], [0], grad_output)[0]
+
+
+def log_sigmoid_forward(input: Any) -> tuple[Any, Any]:
+    """logsigmoid, and memory that its gradient needs on no device here."""
+    return TABLE["logsigmoid"](input), input.new_zeros((0,))
+
+
+def log_sigmoid_backward(grad_output: Any, input: Any, buffer: Any) -> Any:
+    """The gradient of logsigmoid."""
+    return slopes(TABLE["logsigmoid"], [input], [0], grad_output)[0]
+
+
+def _prelu_kernel(input: Any, weight: Any) -> Any:
+    """prelu, whose weight has the input's shape, or can be spread to it."""
+    return TABLE["leaky_by"](input, weight)
+
+
+def _prelu_kernel_backward(grad_output: Any, input: Any, weight: Any) -> tuple[Any, Any]:
+    """The gradients of prelu, that of the weight not yet summed."""
+    spread = weight.expand(tuple(input.shape))
+    by_input, by_weight = slopes(TABLE["leaky_by"], [input, spread], [0, 1], grad_output)
+    return by_input, by_weight
+
+
 _ACTIVATIONS = tuple(
     _activation(name)
     for name in ("hardswish", "hardsigmoid", "mish", "softshrink", "hardshrink", "logit")
@@ -236,6 +263,11 @@ def nll_loss2d_backward(
 
 NETWORKS = (
     *_ACTIVATIONS,
+    glu_backward,
+    log_sigmoid_forward,
+    log_sigmoid_backward,
+    _prelu_kernel,
+    _prelu_kernel_backward,
     elu,
     native_batch_norm_backward,
     native_group_norm_backward,

@@ -19,6 +19,7 @@ from typing import Any
 
 from adjoint.device import device
 from adjoint.dtypes import bool_, dtype
+from adjoint.library.streams import Stream
 from adjoint.ops.arranging.conversion import layout, memory_format
 from adjoint.ops.op import MISSING
 from adjoint.tensors.tensor import Tensor
@@ -40,6 +41,7 @@ NAMES = {
     "int": "int",
     "Layout": "Layout",
     "MemoryFormat": "MemoryFormat",
+    "Stream": "Stream",
 }
 
 
@@ -394,4 +396,5 @@ _ACCEPT: dict[str, Callable[[Any], Any]] = {
     "Device": lambda value: device(value) if isinstance(value, str) else _kept(device, value),
     "Layout": lambda value: _kept(layout, value),
     "MemoryFormat": lambda value: _kept(memory_format, value),
+    "Stream": lambda value: _kept(Stream, value),
 }

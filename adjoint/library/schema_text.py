@@ -263,4 +263,5 @@ _CONSTANT: dict[str, Callable[[str], Any]] = {
     "Device": lambda word: device(_quoted(word)),
     "Layout": {"strided": conversion.strided}.__getitem__,
     "MemoryFormat": _FORMATS.__getitem__,
+    "Stream": _absent,
 }

@@ -152,13 +152,17 @@ def asked(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(input) is Tensor and not kwargs and not seen_by_mode():
+        if type(input) is Tensor and not kwargs and upper.composed is None and not seen_by_mode():
             if not args:
                 return function(input)
             if len(args) == 1 and type(args[0]) is Tensor:
                 return function(input, args[0])
         if answered_elsewhere((input, *args), kwargs):
             return offered(call, (input, *args), kwargs)
+        if upper.composed is not None:
+            found = upper.composed(call, (input, *args), kwargs)
+            if found is not NotImplemented:
+                return found
         try:
             return function(input, *args, **kwargs)
         except (AttributeError, RuntimeError) as error:

@@ -142,6 +142,7 @@ class Op(Described):
         self.exact_out: Any = False
         self.known_as: Any = None  # the public function by which classes know its calls, if another
         self.method: Any = None  # see as_method
+        self.above: Any = None  # in the lane OWN: what makes a call, and records it
 
     def __repr__(self) -> str:
         return f"<adjoint op {self.name}>"
@@ -209,7 +210,9 @@ class Op(Described):
 
     def evaluated(self, values: list[Any]) -> Any:
         """The results of a call, recorded; only ops that do it by themselves have it."""
-        raise NotImplementedError(f"{self.name} is computed by dispatch")
+        if self.above is None:
+            raise NotImplementedError(f"{self.name} is computed by dispatch")
+        return self.above(values)
 
     def ruled_parameters(self) -> list[int]:
         """The parameters with a derivative that a rule, or the op by itself, knows."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.nn.parameter import is_lazy
 from adjoint.ops.sparse.layers import Coordinates
 from adjoint.optim.adam import decayed, mixed
 from adjoint.optim.elementwise import ElementwiseOptimizer
@@ -51,6 +52,11 @@ class Adagrad(ElementwiseOptimizer):
         writes = Writes(self._spare)
         for group in self.param_groups:
             for param in group["params"]:
+                if is_lazy(param):  # its sums are made here, and must have its shape
+                    raise ValueError(
+                        "Adagrad: a parameter is uninitialized, so that its shape is not known; "
+                        "run the module's forward once before"
+                    )
                 self._prepared(param, group, writes)
         writes.run()
 

@@ -51,8 +51,13 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return made
 
 
-def aliased(tensor: Tensor) -> Tensor:
-    """The same memory and history, whatever is between: no class and no mode sees it."""
+def aliased(tensor: Tensor, kind: Any = Tensor) -> Tensor:
+    """The same memory and history, whatever is between: no class and no mode sees it.
+
+    Refused if it is for an instance of a class that can't be one on this tensor.
+    """
+    if kind is not Tensor:
+        _check(kind, tensor)
     with unseen():
         shown: Tensor = alias(tensor)
     return shown

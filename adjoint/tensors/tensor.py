@@ -35,7 +35,7 @@ class Tensor(TensorCore):
         if type(self) is not Tensor and self.prepared:
             return  # a subclass's __new__ has made it already, or ours (tensors/methods.py)
         if size is None and isinstance(array, Tensor):
-            shown = upper.operators.aliased(array)
+            shown = upper.operators.aliased(array, type(self))
             super().__init__(shown.array)
             self.take_over(shown)
             return

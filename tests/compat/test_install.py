@@ -127,6 +127,24 @@ def test_install_after_torch_is_refused(tmp_path):
     assert run(code, tmp_path) == "True True\n0\n"
 
 
+SHOWN = """
+    import warnings
+    warnings.simplefilter("ignore")  # of typed storages
+    import torch
+    numbers = torch.ones(2, dtype=torch.float64)
+    print(torch.nn.ParameterList([torch.nn.Parameter(numbers)]))
+    print(torch.nn.ParameterDict({"a": torch.nn.Parameter(numbers), "b": 4, "c": torch.ones(3)}))
+    print(torch.ones(2).untyped_storage(), numbers.storage(), torch.FloatStorage([1.0]))
+    print(torch.typename(numbers), repr(numbers), [torch.int8, torch.strided, torch.Size([1])])
+"""
+
+
+def test_types_are_shown_as_pytorchs(tmp_path):
+    pytest.importorskip("torch")
+    installed = "    import adjoint.compat\n    adjoint.compat.install()\n"
+    assert run(installed + SHOWN, tmp_path) == run(SHOWN, tmp_path)
+
+
 def test_star_import(tmp_path):
     code = """
         import adjoint.compat

@@ -442,7 +442,7 @@ def test_a_kernel_that_calls_its_operation_reaches_what_it_replaced():
     [
         (AttributeError, "nonsense", lambda x: x, "CPU"),
         (RuntimeError, "sum.nonsense", lambda x: x, "CPU"),
-        (NotImplementedError, "neg", lambda x: x, "AutogradCPU"),
+        (NotImplementedError, "neg", lambda x: x, "ZeroTensor"),
         (NotImplementedError, "sort", lambda x: x, "CPU"),
         (NotImplementedError, "div.Tensor", lambda x: x, "CPU"),
         (TypeError, "neg", [], "CPU"),
@@ -453,6 +453,59 @@ def test_other_kernels_of_aten_are_refused(error, name, kernel, key):
         lib.impl(name, kernel, key)
 
 
+class Tenfold(compat.autograd.Function):
+    """Its gradient tells that it was called."""
+
+    @staticmethod
+    def forward(ctx, x):
+        with compat._C._AutoDispatchBelowAutograd():
+            return compat.neg(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 10
+
+
+@pytest.mark.parametrize("key", ["Autograd", "AutogradCPU"])
+def test_a_kernel_of_autograd_takes_the_place_of_a_call_and_its_record(key):
+    with compat.library._scoped_library("aten", "IMPL") as lib:
+        lib.impl("neg", Tenfold.apply, key)
+        x = compat.ones(2, requires_grad=True)
+        for negated in (compat.neg(x), -x, x.neg(), compat.ops.aten.neg(x)):
+            assert negated.tolist() == [-1.0, -1.0]
+            assert type(negated.grad_fn).__name__ == "TenfoldBackward"
+        assert compat.autograd.grad(compat.neg(x).sum(), x)[0].tolist() == [10.0, 10.0]
+        lib.impl("neg", lambda x: compat.neg(x) + 1, "CPU")
+        assert compat.neg(x).tolist() == [0.0, 0.0]
+    assert compat.autograd.grad(compat.neg(x).sum(), x)[0].tolist() == [-1.0, -1.0]
+    assert compat.neg(x).tolist() == [-1.0, -1.0]
+
+
+def test_overloads_without_a_kernel_of_autograds_are_recorded_as_ever():
+    with compat.library._scoped_library("aten", "IMPL") as lib:
+        lib.impl("sum.dim_IntList", lambda x, dim, *rest, **options: x[0] * 5, "Autograd")
+        x = compat.ones(2, 3, requires_grad=True)
+        assert compat.autograd.grad(x.sum(), x)[0].tolist() == [[1.0] * 3] * 2
+        assert compat.autograd.grad(x.sum(0).sum(), x)[0].tolist() == [[5.0] * 3, [0.0] * 3]
+
+
+@pytest.mark.parametrize("name", ["mm", "bmm"])
+def test_autocast_passes_over_a_function_of_several_operations(name):
+    first, second = compat.ones(1, 2, 3), compat.ones(1, 3, 2)
+    if name == "mm":
+        first, second = first[0], second[0]
+
+    def kind():
+        with compat.autocast("cpu", dtype=compat.bfloat16):
+            assert compat.matmul(first, second).dtype is compat.bfloat16
+            return getattr(compat, name)(first, second).dtype
+
+    with compat.library._scoped_library("aten", "IMPL") as lib:
+        lib.impl(name, compat.library.fallthrough_kernel, "AutocastCPU")
+        assert kind() is compat.float32
+    assert kind() is compat.bfloat16
+
+
 def test_a_kernel_of_aten_must_answer_a_tensor_and_fit_its_library():
     with compat.library._scoped_library("aten", "IMPL", "CPU") as lib:
         lib.impl("cos", lambda x: 5)
@@ -460,3 +513,46 @@ def test_a_kernel_of_aten_must_answer_a_tensor_and_fit_its_library():
             compat.cos(compat.ones(1))
         with pytest.raises(RuntimeError, match="inconsistent with the dispatch key"):
             lib.impl("sin", lambda x: x, "CUDA")
+
+
+class TestStreams:
+    def test_an_op_takes_and_gives_streams(self):
+        with compat.library._scoped_library("streams_of_tests", "FRAGMENT") as lib:
+            lib.define("given(Tensor self) -> Stream")
+            lib.define("taken(Tensor self, Stream s) -> Tensor")
+            lib.impl("given", lambda x: compat.Stream(stream_id=3, device_index=1), "CPU")
+            lib.impl("taken", lambda x, s: x + s.stream_id, "CPU")
+            own = compat.ops.streams_of_tests
+            found = own.given(compat.ones(1))
+            assert (found.stream_id, found.device_index, found.device_type) == (3, 1, 0)
+            assert own.taken(compat.ones(1), found).tolist() == [4.0]
+            with pytest.raises(RuntimeError, match="Stream"):
+                own.taken(compat.ones(1), 3)
+
+    def test_a_mode_sees_that_memory_is_kept_for_a_stream(self):
+        seen = []
+
+        class Log(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                seen.append((func.name(), args[1]))
+
+        stream = compat.Stream(stream_id=1, device_index=2, device_type=3)
+        numbers = compat.ones(1)
+        with Log():
+            numbers.record_stream(stream)
+        assert seen[-1] == ("aten::record_stream", stream)
+        with pytest.raises(NotImplementedError, match="cpu"):
+            compat.ones(1).record_stream(stream)
+
+    def test_streams_are_shown_and_compared_as_pytorchs(self, torch):
+        for numbers in (
+            {},
+            {"device": "cpu"},
+            {"stream_id": 1, "device_index": 2, "device_type": 3},
+        ):
+            ours, theirs = compat.Stream(**numbers), torch.Stream(**numbers)
+            assert repr(ours) == repr(theirs)
+            assert ours == compat.Stream(**numbers)
+            assert ours != compat.Stream(stream_id=9)
+            assert len({ours, compat.Stream(**numbers)}) == 1
+        assert compat.Stream("cpu").query()

@@ -63,6 +63,17 @@ PROGRAMS = {
     "qr": lambda a: torch.linalg.qr(a)[1].abs(),
     "norm": lambda a: torch.linalg.vector_norm(a, dim=1),
     "pinv": torch.linalg.pinv,
+    "lu": lambda a: torch.linalg.lu(a)[1] + torch.linalg.lu(a)[2],
+    "lu_unpack": lambda a: torch.lu_unpack(*torch.linalg.lu_factor(a))[2],
+    "lstsq": lambda a: torch.linalg.lstsq(a, a * 2)[0],
+    "triangular_solve": lambda a: torch.triangular_solve(a, a)[0],
+    "cdist": lambda a: torch.cdist(a, a * 3),
+    "cosine_similarity": lambda a: torch.cosine_similarity(a, a * a),
+    "cov": torch.cov,
+    "nuclear norm": lambda a: torch.linalg.norm(a, "nuc"),
+    "cond": torch.linalg.cond,
+    "renorm": lambda a: torch.renorm(a, 2, 0, 1.0),
+    "cumprod": lambda a: a.cumprod(1),
 }
 
 

@@ -3,7 +3,9 @@
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, renamed
-from adjoint.ops.arranging.conversion import strided
+from adjoint.compat.aten_steps.gradients_of_functions import finite
+from adjoint.dtypes import FLOAT, bool_
+from adjoint.ops.arranging.conversion import contiguous_format, strided
 from adjoint.tensors.tensor import Tensor
 
 
@@ -120,7 +122,43 @@ def _column_sums(ask: Steps, input: Any) -> Any:
     return ask("sum", input, [0])
 
 
+def _polygamma(ask: Steps, input: Any, n: int) -> Any:
+    return ask("polygamma", n, input)
+
+
+def _argsort(ask: Steps, input: Any, dim: int, descending: bool, stable: Any) -> Any:
+    if stable:
+        return ask("sort", input, stable=True, dim=dim, descending=descending)[1]
+    return ask("sort", input, dim, descending)[1]
+
+
+def _isfinite(ask: Steps, input: Any) -> Any:
+    if input.dtype.category < FLOAT:
+        return ask("ones_like", input, dtype=bool_)
+    return finite(ask, input)
+
+
+def _isclose(ask: Steps, input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    if input.dtype.category < FLOAT:
+        return ask("isclose", input, other, rtol, atol, equal_nan)
+    close = ask("eq", input, other)
+    if equal_nan:
+        undefined = ask("ne", input, input)
+        undefined = ask("__iand__", undefined, ask("ne", other, other))
+        close = ask("__ior__", close, undefined)
+    if rtol == 0 == atol:
+        return close
+    allowed = ask("abs", ask("mul.Scalar", other, rtol))
+    allowed = ask("add.Scalar", allowed, atol)
+    apart = ask("abs", ask("sub", input, other))
+    known = finite(ask, apart)
+    within = ask("le", apart, allowed)
+    return ask("bitwise_or_", close, ask("bitwise_and_", known, within))
+
+
 SINGLE: Final[dict[str, Any]] = {
+    "polygamma_of_order": _polygamma,
+    "zero_of": lambda ask, input: ask("zeros_like", input),
     "max_all": renamed("max"),
     "min_all": renamed("min"),
     "median_all": renamed("median"),
@@ -138,6 +176,8 @@ SINGLE: Final[dict[str, Any]] = {
     "mean": _mean,
     "var": _spread_of("var"),
     "std": _spread_of("std"),
+    "var_mean": _spread_of("var_mean"),
+    "std_mean": _spread_of("std_mean"),
     "p_norm": _p_norm,
     "rounded_divide": _rounded_divide,
     "square": _square,
@@ -146,6 +186,13 @@ SINGLE: Final[dict[str, Any]] = {
     "selu": lambda ask, input: ask("elu", input, 1.6732632423543772, 1.0507009873554805),
 }
 STEPS: Final[dict[str, Any]] = {
+    "argsort": _argsort,
+    "isfinite": _isfinite,
+    "isclose": _isclose,
+    "zeros_of": lambda ask, input: ask("zeros_like", input, memory_format=contiguous_format),
+    "logsigmoid": lambda ask, input: ask("log_sigmoid_forward", input)[0],
+    "gated_halves": renamed("glu"),
+    "leaky_by": renamed("_prelu_kernel"),
     "add": _add,
     "mul": _mul,
     "sub": _sub,

@@ -6,6 +6,7 @@ PyTorch's, a table has a function of the same arguments that is made of PyTorch'
 
 from typing import Any, Final
 
+from adjoint.amp.autocast_mode import autocast, is_autocast_enabled
 from adjoint.call.context import current
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.half_precision import half_type
@@ -13,11 +14,14 @@ from adjoint.call.layers import lies_in
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.aten_steps import (
     composed_cells,
+    composed_factors,
     composed_images,
     composed_losses,
     composed_matrices,
     composed_networks,
+    composed_places,
     composed_products,
+    composed_samples,
 )
 from adjoint.compat.aten_steps.answering import GROUND, asking
 from adjoint.compat.aten_steps.recorded import is_taken_apart
@@ -25,7 +29,10 @@ from adjoint.ops.composites import COMPOSITES
 
 _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_products.FUNCTIONS,
+    **composed_factors.FUNCTIONS,
     **composed_matrices.FUNCTIONS,
+    **composed_samples.FUNCTIONS,
+    **composed_places.FUNCTIONS,
     **composed_networks.FUNCTIONS,
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,
@@ -37,12 +44,20 @@ _VIEWS: Final = ("alias", "index", "lift_fresh", "slice", "view")
 _THEMSELVES: Final = {each: name for name, each in PRIVATE.items() if name not in _VIEWS}
 
 
+# Functions that autocast leaves alone, by the kinds of devices; kernels.py says which.
+WITHOUT_AUTOCAST: Final[dict[Any, set[str]]] = {}
+
+
 def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """See tensors.upper; not inside transforms, nor under autocast and others who watch calls.
 
     Complex numbers and those of 16 bits are left to adjoint's ops, which are wider inside.
     """
     called = getattr(called, "double_of", called)
+    for kind in WITHOUT_AUTOCAST.get(called, ()):
+        if is_autocast_enabled(kind):
+            with autocast(kind, enabled=False):
+                return called(*args, **kwargs)
     function, itself = _COMPOSED.get(called), _THEMSELVES.get(called)
     settings = current()
     if function is None and itself is None:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.recorded import Operation
+from adjoint.ops.arranging.shape import squeeze, unsqueeze
+from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.neural.resampling import wanted_sizes
 from adjoint.ops.reducing.reduction import mean
 
@@ -145,7 +147,86 @@ def _pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return _UNSHUFFLED(input, downscale_factor)
 
 
+# ---- windows ----
+
+
+def _by_greatest(rank: int) -> Any:
+    def steps(ask: Any, wanted: Any, args: Any, results: Any, grad: Any, by_places: Any) -> Any:
+        name = f"max_pool{rank}d_with_indices_backward"
+        return (ask(name, grad, *args, results[1]),)
+
+    return steps
+
+
+_GREATEST: Final = {
+    rank: Operation(f"max_pool{rank}d_with_indices", (0,), _by_greatest(rank), outputs=(0, 1))
+    for rank in (2, 3)
+}
+
+
+def _several(value: Any, count: int) -> list[int]:
+    """A length for each dimension."""
+    return (
+        [value] * count if isinstance(value, int) else [*value] * (count if len(value) == 1 else 1)
+    )
+
+
+def _max_pool(rank: int) -> Any:
+    def function(
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        if (rank == 2 and not return_indices) or input.ndim not in (rank + 1, rank + 2):
+            return NotImplemented  # which is one step already
+        given = (kernel_size, stride or kernel_size, padding, dilation)
+        lengths = [_several(each, rank) for each in given]
+        if rank > 1:
+            found = _GREATEST[rank](input, *lengths, ceil_mode)
+        else:
+            spread = [[first, *each] for first, each in zip((1, 1, 0, 1), lengths, strict=True)]
+            found = _GREATEST[2](unsqueeze(input, -2), *spread, ceil_mode)
+            found = tuple(squeeze(each, -2) for each in found)
+        return found if return_indices else found[0]
+
+    return function
+
+
+def _avg_pool1d(
+    input: Any,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Any:
+    if input.ndim not in (2, 3):
+        return NotImplemented
+    kernel, step, border = (_several(e, 1) for e in (kernel_size, stride or kernel_size, padding))
+    spread = ([1, *kernel], [1, *step], [0, *border])
+    images = unsqueeze(input, -2)
+    return squeeze(COMPOSITES["avg_pool2d"](images, *spread, ceil_mode, count_include_pad), -2)
+
+
+def _adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
+    size = _several(output_size, 1)
+    if input.ndim not in (2, 3) or not input.numel() or size[0] < 1:
+        return NotImplemented
+    if size[0] == 1:
+        return NotImplemented
+    return squeeze(_AVERAGES[2](unsqueeze(input, -2), [1, *size]), -2)
+
+
 FUNCTIONS: Final[dict[str, Any]] = {
+    "max_pool1d": _max_pool(1),
+    "max_pool2d": _max_pool(2),
+    "max_pool3d": _max_pool(3),
+    "avg_pool1d": _avg_pool1d,
+    "adaptive_avg_pool1d": _adaptive_avg_pool1d,
     "interpolate": _interpolate,
     "pad": _pad,
     "adaptive_avg_pool2d": _adaptive_average(2),

@@ -3,12 +3,16 @@
 import math
 from typing import Any, Final
 
+from adjoint.autograd.grad_mode import no_grad
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.dtypes import uint8
 from adjoint.ops.arranging.arrange import repeat
-from adjoint.ops.arranging.conversion import contiguous, contiguous_format, strided
+from adjoint.ops.arranging.conversion import contiguous, contiguous_format, finfo, strided
 from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.elementwise.powers import pow, rsqrt
+from adjoint.ops.reducing.reduction import mean
 
 
 def _batch_gradients(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
@@ -85,7 +89,25 @@ def _group_norm(
     return _GROUP_NORM(*given, samples, channels, math.prod(sizes), num_groups, eps)
 
 
+def _rms_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
+) -> Any:
+    count = len(normalized_shape)
+    shape = tuple(normalized_shape)
+    is_fit = 0 < count <= input.ndim and tuple(input.shape[input.ndim - count :]) == shape
+    is_known = weight is None or (tuple(weight.shape), weight.dtype) == (shape, input.dtype)
+    if not is_fit or not is_known:
+        return NotImplemented
+    dims = list(range(input.ndim - 1, input.ndim - 1 - count, -1))
+    squares = mean(pow(input, 2), dims, True)
+    with no_grad(), asking() as ask:
+        ask("add_.Scalar", squares, finfo(input.dtype).eps if eps is None else eps)
+    scaled = mul(input, rsqrt(squares))
+    return scaled if weight is None else mul(scaled, weight)
+
+
 FUNCTIONS: Final[dict[str, Any]] = {
+    "rms_norm": _rms_norm,
     "batch_norm": _batch_norm,
     "instance_norm": _instance_norm,
     "group_norm": _group_norm,

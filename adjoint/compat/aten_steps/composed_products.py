@@ -97,6 +97,14 @@ def _bmm_gradients(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) ->
 _BMM: Final = Operation("bmm", (0, 1), _bmm_gradients)
 
 
+def _bmm(input: Any, mat2: Any) -> Any:
+    if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
+        return NotImplemented
+    if input.shape[2] != mat2.shape[1] or input.dtype is not mat2.dtype:
+        return NotImplemented
+    return _BMM(input, mat2)
+
+
 def _tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     if isinstance(dims, Tensor):
         dims = dims.tolist()
@@ -215,5 +223,6 @@ def _lower_triangle(query: Any, key: Any) -> Any:
 FUNCTIONS: Final[dict[str, Any]] = {
     "einsum": _einsum,
     "tensordot": _tensordot,
+    "bmm": _bmm,
     "scaled_dot_product_attention": _attention,
 }

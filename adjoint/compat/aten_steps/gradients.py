@@ -1,4 +1,4 @@
-"""The steps of gradients of arithmetic and reductions, as PyTorch makes them.
+"""The steps of gradients of arithmetic and activations, as PyTorch makes them.
 
 Each is given what a node keeps and the gradients of its outputs, asks for the steps one by one, and
 answers a gradient for each input of the op. Who records a backward pass gets adjoint's own rules.
@@ -8,7 +8,7 @@ import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
-from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front, unreduced
+from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front
 from adjoint.tensors.tensor import Tensor
 
 
@@ -137,6 +137,8 @@ def _erf(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _clamp(ask: Steps, kept: Kept, grad: Any) -> Any:
     input, low, high = kept.value(0), kept.option(1), kept.option(2)
+    if isinstance(low, Tensor) and isinstance(high, Tensor):
+        return _between(ask, kept, grad, input, low, high)
     if isinstance(low, Tensor) or isinstance(high, Tensor):
         raise TooLittleKeptError
     zero = ask("scalar_tensor", 0.0, **beside(grad))
@@ -148,15 +150,38 @@ def _clamp(ask: Steps, kept: Kept, grad: Any) -> Any:
     return ask("where", inside, grad, zero), None, None
 
 
-def _bound(within: str) -> Any:
-    """Steps of a bound on one side, which is a number."""
+def _between(ask: Steps, kept: Kept, grad: Any, input: Any, low: Any, high: Any) -> Any:
+    """Steps of bounds that are tensors: each has the gradient where it is the result."""
+    found: list[Any] = [None, None, None]
+    if kept.wanted[1] or kept.wanted[2]:
+        zero = ask("scalar_tensor", 0.0, **beside(grad))
+    if kept.wanted[1]:
+        below = ask("lt", low, high)
+        below = ask("logical_and", ask("lt", input, low), below)
+        found[1] = ask("where", below, grad, zero)
+    if kept.wanted[2]:
+        above = ask("gt", input, high)
+        above = ask("logical_or", above, ask("lt", high, low))
+        found[2] = ask("where", above, grad, zero)
+    if kept.wanted[0]:
+        zero = ask("scalar_tensor", 0.0, **beside(grad))
+        inside = ask("ge", input, low)
+        inside = ask("logical_and", inside, ask("le", input, high))
+        found[0] = ask("where", inside, grad, zero)
+    return found
+
+
+def _bound(within: str, beyond: str) -> Any:
+    """Steps of a bound on one side: which of the input is within it, and which beyond."""
 
     def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
         input, bound = kept.value(0), kept.option(1)
-        if isinstance(bound, Tensor):
-            raise TooLittleKeptError
-        zero = ask("scalar_tensor", 0.0, **beside(grad))
-        return ask("where", ask(within, input, bound), grad, zero), None
+        found: list[Any] = [None, None]
+        for place, side in ((1, beyond), (0, within)):
+            if kept.wanted[place]:
+                zero = ask("scalar_tensor", 0.0, **beside(grad))
+                found[place] = ask("where", ask(side, input, bound), grad, zero)
+        return found
 
     return steps
 
@@ -220,122 +245,9 @@ def _elu(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _softmax(name: str) -> Any:
     def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
-        if kept.option(2) is not None:
-            raise TooLittleKeptError
         result = kept.result()
         dim = from_front(kept.option(1), result.ndim)[0]
         return (ask(name, grad, result, dim, result.dtype),)
-
-    return steps
-
-
-# ---- reductions ----
-
-
-def _mean(ask: Steps, kept: Kept, grad: Any) -> Any:
-    shape, dim, keepdim = kept.shape(0), kept.option(1), kept.option(2)
-    if kept.option(3) is not None or not shape:
-        raise TooLittleKeptError
-    dims = list(range(len(shape))) if dim is None else from_front(dim, len(shape))
-    if dim is not None and not keepdim and shape:
-        grad = unreduced(ask, grad, dims)
-    count = math.prod([shape[each] for each in dims])
-    return (ask("div.Scalar", ask("expand", grad, list(shape)), count),)
-
-
-def _max_all(ask: Steps, kept: Kept, grad: Any) -> Any:
-    input, result = kept.value(0), kept.result()
-    undefined = ask("logical_and", ask("isnan", input), ask("isnan", result))
-    reached = ask("logical_or_", ask("eq", input, result), undefined)
-    share = ask("div", grad, ask("sum", reached))
-    return (ask("mul", reached, share),)
-
-
-def _amax(ask: Steps, kept: Kept, grad: Any) -> Any:
-    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(2)
-    if dim is None or dim == () or keepdim:
-        raise TooLittleKeptError
-    dims = from_front(dim, input.ndim)
-    shape = [1 if i in dims else size for i, size in enumerate(input.shape)]
-    result = ask("view", kept.result(), shape)
-    reached = ask("eq", result, input)
-    share = ask("div", ask("view", grad, shape), ask("sum", reached, dims, True))
-    return (ask("mul", share, reached),)
-
-
-def _correction(kept: Kept) -> Any:
-    """By how much var and std count fewer elements than there are."""
-    unbiased, correction = kept.option(2), kept.option(4)
-    if unbiased is not None:
-        return int(unbiased)
-    return 1 if correction is None else correction
-
-
-def _is_of_all(kept: Kept) -> bool:
-    """Whether var and std are of all elements; refused where their steps are not known."""
-    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(3)
-    if isinstance(dim, bool) or not input.ndim:
-        raise TooLittleKeptError
-    of_all = dim is None or len(from_front(dim, input.ndim)) == input.ndim
-    if of_all and keepdim:
-        raise TooLittleKeptError
-    return of_all
-
-
-def _by_variance(ask: Steps, kept: Kept, grad: Any) -> Any:
-    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(3)
-    if _is_of_all(kept):
-        count = math.prod(input.shape)
-        apart = ask("sub", input, ask("mean", input))
-    else:
-        dims = from_front(dim, input.ndim)
-        count = math.prod([input.shape[each] for each in dims])
-        grad = grad if keepdim else unreduced(ask, grad, dims)
-        apart = ask("sub", input, ask("mean", input, dims, True))
-    return ask("mul", ask("mul.Scalar", grad, 2 / (count - _correction(kept))), apart)
-
-
-def _var(ask: Steps, kept: Kept, grad: Any) -> Any:
-    return (_by_variance(ask, kept, grad),)
-
-
-def _std(ask: Steps, kept: Kept, grad: Any) -> Any:
-    _is_of_all(kept)  # before there is a step
-    result = kept.result()
-    slope = ask("div", grad, ask("mul.Scalar", result, 2))
-    slope = ask("masked_fill_", slope, ask("eq", result, 0), 0)
-    return (_by_variance(ask, kept, slope),)
-
-
-def _logsumexp(ask: Steps, kept: Kept, grad: Any) -> Any:
-    input, dim, keepdim, result = kept.value(0), kept.option(1), kept.option(2), kept.result()
-    if not keepdim and input.ndim:
-        dims = from_front(dim, input.ndim)
-        grad, result = unreduced(ask, grad, dims), unreduced(ask, result, dims)
-    return (ask("mul", grad, ask("exp", ask("sub", input, result))),)
-
-
-def _cumsum(ask: Steps, kept: Kept, grad: Any) -> Any:
-    if kept.option(2) is not None or not grad.ndim:
-        raise TooLittleKeptError
-    dims = from_front(kept.option(1), grad.ndim)
-    total = ask("cumsum", ask("flip", grad, dims), dims[0])
-    return (ask("flip", total, dims),)
-
-
-def _chosen_of(places: Any, dim_place: int, keepdim_place: int | None) -> Any:
-    """Steps of ops that pick elements along a dimension, and give their places too."""
-
-    def steps(ask: Steps, kept: Kept, grad: Any, *others: Any) -> Any:
-        shape = kept.shape(0)
-        indices = kept.result(places)
-        if grad is None or not shape:
-            raise TooLittleKeptError
-        dims = from_front(kept.option(dim_place), len(shape))
-        if keepdim_place is not None and not kept.option(keepdim_place):
-            grad, indices = unreduced(ask, grad, dims), unreduced(ask, indices, dims)
-        zeros = ask("new_zeros", grad, list(shape))
-        return (ask("scatter", zeros, dims[0], indices, grad),)
 
     return steps
 
@@ -357,8 +269,8 @@ STEPS: Final[dict[str, Any]] = {
     "atan": _atan,
     "erf": _erf,
     "clamp": _clamp,
-    "clamp_min": _bound("ge"),
-    "clamp_max": _bound("le"),
+    "clamp_min": _bound("ge", "lt"),
+    "clamp_max": _bound("le", "gt"),
     "maximum": _extreme("gt", "lt"),
     "minimum": _extreme("lt", "gt"),
     "choose": _choose,
@@ -370,17 +282,4 @@ STEPS: Final[dict[str, Any]] = {
     "hardtanh": _of_input("hardtanh_backward"),
     "softmax": _softmax("_softmax_backward_data"),
     "log_softmax": _softmax("_log_softmax_backward_data"),
-    "mean": _mean,
-    "max_all": _max_all,
-    "min_all": _max_all,
-    "amax": _amax,
-    "amin": _amax,
-    "var": _var,
-    "std": _std,
-    "logsumexp": _logsumexp,
-    "cumsum": _cumsum,
-    "max_dim": _chosen_of(1, 1, 2),
-    "min_dim": _chosen_of(1, 1, 2),
-    "sort": _chosen_of(1, 1, None),
-    "topk": _chosen_of(1, 2, None),
 }

@@ -3,7 +3,7 @@
 import math
 from typing import Any, Final
 
-from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import scaled
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError
 from adjoint.tensors.tensor import Tensor
@@ -61,6 +61,39 @@ def _addcmul(ask: Steps, kept: Kept, grad: Any) -> Any:
     return found
 
 
+def _addcdiv(ask: Steps, kept: Kept, grad: Any) -> Any:
+    value = kept.option(3)
+    first, second = kept.input(1), kept.value(2)
+    found: list[Any] = [grad, None, None]
+    if kept.wanted[1]:
+        share = ask("fill_.Scalar", ask("empty_like", second), value)
+        found[1] = ask("mul", grad, ask("div_", share, second))
+    if kept.wanted[2]:
+        if first is None:
+            raise TooLittleKeptError
+        square = ask("mul", second, second)
+        steep = ask("div", ask("mul.Scalar", first, value), square)
+        found[2] = ask("mul", ask("neg", grad), steep)
+    return found
+
+
+def _extreme(beyond: str) -> Any:
+    """Steps of fmax and fmin: who is beyond the other has the gradient, or who is a number."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        input, other = kept.value(0), kept.value(1)
+        found: list[Any] = [None, None]
+        for place in (1, 0):
+            if kept.wanted[place]:
+                chosen = ask(beyond, input, other)
+                chosen = ask("logical_or_", chosen, ask("isnan", other))
+                chosen = chosen if place else ask("logical_not_", chosen)
+                found[place] = ask("masked_fill", grad, chosen, 0)
+        return found
+
+    return steps
+
+
 def _hypot(ask: Steps, kept: Kept, grad: Any) -> Any:
     result, found = kept.result(), [None, None]
     for place in (1, 0):
@@ -94,6 +127,93 @@ def _xlogy(ask: Steps, kept: Kept, grad: Any) -> Any:
     return by_input, by_other
 
 
+def _acosh(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input = kept.value(0)
+    slope = ask("rsqrt", ask("sub.Scalar", ask("mul", input, input), 1))
+    return (ask("mul", grad, slope),)
+
+
+def one_less(ask: Steps, tensor: Any) -> Any:
+    """1 - tensor, as PyTorch's gradients write it."""
+    ones = ask("fill_.Scalar", ask("empty_like", tensor), 1)
+    return ask("sub_", ones, tensor)
+
+
+def _atanh(ask: Steps, kept: Kept, grad: Any) -> Any:
+    left = one_less(ask, ask("pow", kept.value(0), 2))
+    return (ask("div", grad, ask("mul.Scalar", left, 1)),)
+
+
+def _erfinv(ask: Steps, kept: Kept, grad: Any) -> Any:
+    bell = ask("exp", ask("pow", ask("erfinv", kept.value(0)), 2))
+    return (ask("mul", ask("mul.Scalar", bell, math.sqrt(math.pi) / 2), grad),)
+
+
+def _turned(factor: float) -> Any:
+    """Steps of a change of units."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        return (ask("mul.Scalar", grad, factor),)
+
+    return steps
+
+
+def _atan2(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, other = kept.value(0), kept.value(1)
+    if not isinstance(input, Tensor) or not isinstance(other, Tensor):
+        raise TooLittleKeptError
+    square = ask("mul", input, input)
+    far = ask("reciprocal", ask("add", square, ask("mul", other, other)))
+    far = ask("masked_fill", far, ask("eq", far, math.inf), 0)
+    by_input = by_other = None
+    if kept.wanted[0]:
+        by_input = ask("mul", grad, ask("mul", other, far))
+    if kept.wanted[1]:
+        by_other = ask("mul", grad, ask("mul", ask("neg", input), far))
+    return by_input, by_other
+
+
+def _rest(mode: str) -> Any:
+    """Steps of what a division leaves, which is rounded in a mode."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        if not kept.wanted[1]:
+            return grad, None
+        whole = ask("div", kept.value(0), kept.value(1), rounding_mode=mode)
+        return grad, ask("mul", ask("neg", grad), whole)
+
+    return steps
+
+
+def _logaddexp2(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, other = kept.value(0), kept.value(1)
+    found: list[Any] = [None, None]
+    for place, (above, below) in ((1, (input, other)), (0, (other, input))):
+        if kept.wanted[place]:
+            apart = ask("pow", 2, ask("sub", above, below))
+            found[place] = ask("div", grad, ask("add.Scalar", apart, 1))
+    return found
+
+
+def _i0(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("mul", grad, ask("special_i1", kept.value(0))),)
+
+
+def _flat_twice(ask: Steps, kept: Kept, grad: Any) -> Any:
+    second = ask("zeros_like", grad) if kept.wanted[1] else None
+    return ask("zeros_like", grad) if kept.wanted[0] else None, second
+
+
+def _nan_to_num(ask: Steps, kept: Kept, grad: Any) -> Any:
+    return (ask("mul", grad, finite(ask, kept.value(0))),)
+
+
+def finite(ask: Steps, input: Any) -> Any:
+    """Which numbers are neither infinite nor undefined."""
+    bounded = ask("ne", ask("abs", input), math.inf)
+    return ask("mul", ask("eq", input, input), bounded)
+
+
 # ---- activations ----
 
 
@@ -109,6 +229,23 @@ def _one(name: str) -> Any:
 
 def _threshold(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("threshold_backward", grad, kept.value(0), kept.option(1)),)
+
+
+def _logsigmoid(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input = kept.value(0)
+    with unseen():
+        rest = input.new_zeros((0,))
+    return (ask("log_sigmoid_backward", grad, input, rest),)
+
+
+def _gated(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input = kept.value(0)
+    return (ask("glu_backward", grad, input, kept.option(1)),)
+
+
+def _leaky_by(ask: Steps, kept: Kept, grad: Any) -> Any:
+    slopes = ask("_prelu_kernel_backward", grad, kept.value(0), kept.value(1))
+    return [each if wanted else None for each, wanted in zip(slopes, kept.wanted, strict=True)]
 
 
 def _selu(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -136,8 +273,29 @@ STEPS: Final[dict[str, Any]] = {
     "floor": _flat,
     "ceil": _flat,
     "trunc": _flat,
+    "round": _flat,
+    "angle": _flat,
+    "zero": _flat,
+    "rounded_divide": _flat_twice,
+    "acosh": _acosh,
+    "atanh": _atanh,
+    "erfinv": _erfinv,
+    "deg2rad": _turned(math.pi / 180),
+    "rad2deg": _turned(180 / math.pi),
+    "atan2": _atan2,
+    "fmod": _rest("trunc"),
+    "remainder": _rest("floor"),
+    "logaddexp2": _logaddexp2,
+    "i0": _i0,
+    "nan_to_num": _nan_to_num,
+    "logsigmoid": _logsigmoid,
+    "gated_halves": _gated,
+    "leaky_by": _leaky_by,
     "lerp": _lerp,
     "addcmul": _addcmul,
+    "addcdiv": _addcdiv,
+    "fmax": _extreme("ge"),
+    "fmin": _extreme("le"),
     "hypot": _hypot,
     "logaddexp": _logaddexp,
     "xlogy": _xlogy,

@@ -55,12 +55,12 @@ def _layer_standardized(ask: Steps, kept: Kept, grad: Any, *others: Any) -> Any:
 
 def _average_windows(ask: Steps, kept: Kept, grad: Any) -> Any:
     lengths = even_padding(kept.option(3))
-    if grad.ndim != 4 or lengths is None:
+    if grad.ndim not in (4, 5) or lengths is None:
         raise TooLittleKeptError
     with unseen():  # of which only the shape counts
         images = grad.new_zeros(kept.shape(0)) if kept.option(0) is None else kept.option(0)
     rest = (kept.option(1), kept.option(2), lengths, False, *kept.option(4))
-    return (ask("avg_pool2d_backward", grad, images, *rest),)
+    return (ask(f"avg_pool{grad.ndim - 2}d_backward", grad, images, *rest),)
 
 
 def _mean_cross_entropy(ask: Steps, kept: Kept, grad: Any) -> Any:

@@ -3,7 +3,15 @@
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps
-from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front
+from adjoint.compat.aten_steps.gradients import scaled
+from adjoint.compat.aten_steps.kept import (
+    Kept,
+    TooLittleKeptError,
+    beside,
+    from_front,
+    unreduced,
+)
+from adjoint.compat.aten_steps.places import reshaped
 
 
 def _gather(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -56,9 +64,31 @@ def _unsqueeze(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _squeeze(ask: Steps, kept: Kept, grad: Any) -> Any:
     dim, shape = kept.option(1), kept.shape(0)
-    if not isinstance(dim, int) or not shape or shape[dim] != 1:
+    if not shape:
+        return (grad,)
+    dims = from_front(range(len(shape)) if dim is None else dim, len(shape))
+    return (unreduced(ask, grad, [each for each in dims if shape[each] == 1]),)
+
+
+def _repeat(ask: Steps, kept: Kept, grad: Any) -> Any:
+    shape, times = kept.shape(0), kept.option(1)
+    counts = list(times)
+    if 0 in counts or 0 in shape:
         raise TooLittleKeptError
-    return (ask("unsqueeze", grad, dim % len(shape)),)
+    fresh = len(counts) - len(shape)
+    if fresh:
+        grad = ask("sum", grad, list(range(fresh)))
+    sizes: list[int] = []
+    summed: list[int] = []
+    for count, size in zip(counts[fresh:], shape, strict=True):
+        if count > 1:
+            summed.append(len(sizes))
+            sizes += [count, size]
+        else:
+            sizes.append(size)
+    if not summed:
+        return (grad,)
+    return (ask("sum", reshaped(ask, grad, sizes), summed),)
 
 
 def _flip(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -129,7 +159,44 @@ def _rot90(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("rot90", grad, -kept.option(1), from_front(kept.option(2), grad.ndim)),)
 
 
+def _unfold(ask: Steps, kept: Kept, grad: Any) -> Any:
+    shape, dim, size, step = kept.shape(0), *(kept.option(place) for place in (1, 2, 3))
+    if not shape:
+        raise TooLittleKeptError
+    return (ask("unfold_backward", grad, list(shape), dim % len(shape), size, step),)
+
+
+def _picked_back(ask: Steps, kept: Kept, grad: Any) -> Any:
+    """The gradient of what index_add and index_copy have written."""
+    if not grad.ndim or not kept.shape(3):
+        raise TooLittleKeptError
+    dim = from_front(kept.option(1), grad.ndim)[0]
+    picked = ask("index_select", grad, dim, kept.value(2))
+    return ask("expand", picked, list(kept.shape(3)))
+
+
+def _index_add(ask: Steps, kept: Kept, grad: Any) -> Any:
+    if not kept.wanted[1]:
+        return grad, None
+    return grad, scaled(ask, _picked_back(ask, kept, grad), kept.option(4))
+
+
+def _index_copy(ask: Steps, kept: Kept, grad: Any) -> Any:
+    by_input = by_source = None
+    if not grad.ndim:
+        raise TooLittleKeptError
+    dim = from_front(kept.option(1), grad.ndim)[0]
+    if kept.wanted[0]:
+        by_input = ask("index_fill", grad, dim, kept.value(2), 0)
+    if kept.wanted[1]:
+        by_source = _picked_back(ask, kept, grad)
+    return by_input, by_source
+
+
 STEPS: Final[dict[str, Any]] = {
+    "index_add": _index_add,
+    "index_copy": _index_copy,
+    "unfold": _unfold,
     "scatter": _scatter,
     "scatter_add": _scatter_add,
     "cummax": _highest_so_far,
@@ -144,6 +211,7 @@ STEPS: Final[dict[str, Any]] = {
     "unbind": _unbind,
     "unsqueeze": _unsqueeze,
     "squeeze": _squeeze,
+    "repeat": _repeat,
     "flip": _flip,
     "roll": _roll,
     "diagonal": _diagonal,

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import scaled
-from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError
+from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside
 from adjoint.compat.aten_steps.places import reshaped
+from adjoint.dtypes import int64
 
 
 def _in_columns(matrix: Any) -> bool:
@@ -148,7 +149,82 @@ def _weight_shapes(kept: Kept, weight: Any) -> list[Any]:
     return [*known, kept.shape(1)] if kept.wanted[1] else known
 
 
+def _across(ask: Steps, batch: Any) -> Any:
+    """A batch of matrices, transposed."""
+    return ask("transpose", batch, 1, 2)
+
+
+def _baddbmm(ask: Steps, kept: Kept, grad: Any) -> Any:
+    left, right, beta, alpha = (kept.option(place) for place in (1, 2, 3, 4))
+    found: list[Any] = [None, None, None]
+    if kept.wanted[1]:
+        found[1] = scaled(ask, ask("bmm", grad, _across(ask, right)), alpha)
+    if kept.wanted[2]:
+        found[2] = scaled(ask, ask("bmm", _across(ask, left), grad), alpha)
+    if kept.wanted[0]:
+        found[0] = scaled(ask, grad, beta)
+    return found
+
+
+def _addbmm(ask: Steps, kept: Kept, grad: Any) -> Any:
+    left, right, beta, alpha = (kept.option(place) for place in (1, 2, 3, 4))
+    count = (left if left is not None else right).shape[0]
+    found: list[Any] = [None, None, None]
+
+    def spread() -> Any:
+        return ask("expand", ask("unsqueeze", grad, 0), [count, *grad.shape])
+
+    if kept.wanted[1]:
+        whole = spread()
+        found[1] = scaled(ask, ask("bmm", whole, _across(ask, right)), alpha)
+    if kept.wanted[2]:
+        over = _across(ask, left)
+        found[2] = scaled(ask, ask("bmm", over, spread()), alpha)
+    if kept.wanted[0]:
+        found[0] = scaled(ask, grad, beta)
+    return found
+
+
+def _addmv(ask: Steps, kept: Kept, grad: Any) -> Any:
+    matrix, vector, beta, alpha = (kept.option(place) for place in (1, 2, 3, 4))
+    found: list[Any] = [None, None, None]
+    if kept.wanted[1]:
+        column = ask("view", grad, [grad.shape[0], 1])
+        found[1] = scaled(ask, ask("mul", column, vector), alpha)
+    if kept.wanted[2]:
+        found[2] = scaled(ask, ask("mv", ask("t", matrix), grad), alpha)
+    if kept.wanted[0]:
+        found[0] = scaled(ask, grad, beta)
+    return found
+
+
+def _addr(ask: Steps, kept: Kept, grad: Any) -> Any:
+    first, second, beta, alpha = (kept.option(place) for place in (1, 2, 3, 4))
+    found: list[Any] = [None, None, None]
+    if kept.wanted[1]:
+        found[1] = scaled(ask, ask("mv", grad, second), alpha)
+    if kept.wanted[2]:
+        found[2] = scaled(ask, ask("mv", ask("t", grad), first), alpha)
+    if kept.wanted[0]:
+        found[0] = scaled(ask, grad, beta)
+    return found
+
+
+def _trace(ask: Steps, kept: Kept, grad: Any) -> Any:
+    rows, columns = kept.shape(0)
+    flat = ask("zeros", [rows * columns], **beside(grad))
+    place = {**beside(grad), "dtype": int64}
+    step = columns + 1
+    places = ask("arange", 0, min(rows, columns) * step, step, **place)
+    return (ask("view", ask("index_fill", flat, 0, places, grad), [rows, columns]),)
+
+
 STEPS: Final[dict[str, Any]] = {
+    "baddbmm": _baddbmm,
+    "addbmm": _addbmm,
+    "addmv": _addmv,
+    "addr": _addr,
+    "trace": _trace,
     "matmul": _matmul,
     "addmm": _addmm,
     "linear": _linear,

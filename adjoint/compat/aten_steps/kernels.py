@@ -1,7 +1,8 @@
 """Kernels that programs give to PyTorch's own operations: Library("aten", "IMPL").
 
-A kernel computes what one overload answers on one kind of device, below autograd: the forward of
-adjoint's operation asks it, and the derivative stays. Others than those are refused.
+A kernel of a device computes what one overload answers there, below autograd: the forward of
+adjoint's operation asks it, and the derivative stays. One of autograd's keys takes the place of the
+call and of its record. Others than those are refused.
 """
 
 from collections.abc import Callable
@@ -9,23 +10,39 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from adjoint.backends import backend_of
-from adjoint.call.context import Changed
-from adjoint.call.dispatch import GENERAL
+from adjoint.call.context import Changed, current
+from adjoint.call.dispatch import (
+    GENERAL,
+    OWN,
+    answered_below,
+    apply_raw,
+    beside,
+    computed,
+    tensors_in,
+    wrap,
+)
+from adjoint.call.promotion import common_backend
 from adjoint.compat import aten_forms
+from adjoint.compat.aten_steps.composed import WITHOUT_AUTOCAST, composed
 from adjoint.compat.aten_steps.shown import call_in_steps
 from adjoint.compat.torch_tree import ops
 from adjoint.compat.torch_tree.ops import operation_of
+from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.op import Op
 from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.upper import upper
 
 _DEVICES: Final = {"CPU": "cpu", "CUDA": "cuda", "Meta": "meta"}
+_ABOVE: Final = {"Autograd": "", "AutogradCPU": "cpu", "AutogradCUDA": "cuda"}  # "": on all
+_AUTOCAST: Final = {"AutocastCPU": "cpu", "AutocastCUDA": "cuda"}
 # Whatever takes a short way past an operation's forward.
-_SHORT_WAYS: Final = ("lane", "direct", "fused", "looped", "mutate", "forward")
+_SHORT_WAYS: Final = ("lane", "direct", "fused", "looped", "mutate", "forward", "above")
 
 _replaced: dict[str, "_Replaced"] = {}
 # The operation whose steps are under way: a kernel that calls it again reaches its own forward.
 _under_way: Final[ContextVar["_Replaced | None"]] = ContextVar("adjoint_kernel", default=None)
+_recording: Final[ContextVar["_Replaced | None"]] = ContextVar("adjoint_recording", default=None)
 
 
 class _Replaced:
@@ -34,14 +51,46 @@ class _Replaced:
     def __init__(self, op: Op) -> None:
         self.op = op
         self.kernels: dict[tuple[str, str], Any] = {}  # by name with overload, and device
+        self.recording: dict[tuple[str, str], Any] = {}  # those above autograd
         self.before = {name: getattr(op, name) for name in _SHORT_WAYS}
-        op.lane, op.direct, op.fused, op.looped, op.mutate = GENERAL, None, None, False, None
-        op.forward = self.forward
+        op.direct, op.fused, op.looped, op.mutate = None, None, False, None
+        op.forward, op.above = self.forward, self.above
+        self.choose()
+
+    def choose(self) -> None:
+        """Let calls be made here if a kernel is to record them."""
+        self.op.lane = OWN if self.recording else GENERAL
 
     def restore(self) -> None:
         """Compute as before."""
         for name, value in self.before.items():
             setattr(self.op, name, value)
+
+    def above(self, values: list[Any]) -> Any:
+        """A call, by the kernel that records its overload, or as if there were none."""
+        tensors = tensors_in(values)
+        if not tensors:
+            return apply_raw(self.op, values)
+        if _recording.get() is self:
+            return self.plainly(values, tensors)
+        token = _recording.set(self)
+        try:
+            where = tensors[0].device.type
+            return call_in_steps(self.op, values, self.answering(where, self.recording))
+        finally:
+            _recording.reset(token)
+
+    def plainly(self, values: list[Any], tensors: list[Tensor]) -> Any:
+        """A call of the operation itself, recorded by its rules."""
+        settings = current()
+        if settings.modes:
+            return answered_below(self.op, values, settings)
+        backend, given = common_backend(self.op, tensors), values
+        if self.op.dims:
+            values = self.op.counted_from_end(values)
+        values = beside(values, tensors, backend)
+        out = computed(self.op, values, given, backend)
+        return wrap(self.op, values, backend, out, settings)
 
     def forward(self, xp: Any, *args: Any, **kwargs: Any) -> Any:
         """The operation in PyTorch's steps, of which the program's kernels answer theirs."""
@@ -52,7 +101,8 @@ class _Replaced:
         token = _under_way.set(self)
         try:
             with Changed({"grad_enabled": False}):
-                answer = call_in_steps(self.op, _as_tensors(given), self.answering(where))
+                steps = self.answering(where, self.kernels)
+                answer = call_in_steps(self.op, _as_tensors(given), steps)
         finally:
             _under_way.reset(token)
         if not isinstance(answer, Tensor):
@@ -62,11 +112,14 @@ class _Replaced:
             )
         return answer.concrete_array()
 
-    def answering(self, where: str) -> Callable[[Any, Any, Any], Any]:
+    def answering(
+        self, where: str, kernels: dict[tuple[str, str], Any]
+    ) -> Callable[[Any, Any, Any], Any]:
         """What answers the steps on a kind of device."""
 
         def answered(function: Any, args: Any, kwargs: Any) -> Any:
-            kernel = self.kernels.get((function.name().removeprefix("aten::"), where), function)
+            name = function.name().removeprefix("aten::")
+            kernel = kernels.get((name, where)) or kernels.get((name, ""), function)
             return kernel(*args, **kwargs)
 
         return answered
@@ -101,26 +154,32 @@ def registered(name: str, kernel: Any, key: str) -> Callable[[], None]:
             f"impl('aten::{name}', ...): it is no operation of one result here that could have "
             "another kernel; define an op of your own with torch.library.custom_op"
         )
-    if key not in _DEVICES:
+    if key not in _DEVICES and key not in _ABOVE:
         raise NotImplementedError(
             f"impl('aten::{name}', ..., {key!r}): aten's operations have kernels of devices, "
-            f"{', '.join(_DEVICES)}; derivatives are their own"
+            f"{', '.join(_DEVICES)}, and in place of their record, {', '.join(_ABOVE)}"
         )
     if aten_forms.form(plain, overload or "default") is None:
         raise RuntimeError(f"impl('aten::{name}', ...): there is no such overload")
-    place = (name.removesuffix(".default"), _DEVICES[key])
+    above = key in _ABOVE
+    place = (name.removesuffix(".default"), _ABOVE[key] if above else _DEVICES[key])
     if op.name not in _replaced:
         _replaced[op.name] = _Replaced(op)
     replaced = _replaced[op.name]
-    earlier = replaced.kernels.get(place)
-    replaced.kernels[place] = kernel
+    known = replaced.recording if above else replaced.kernels
+    earlier = known.get(place)
+    known[place] = kernel
+    replaced.choose()
 
     def undo() -> None:
         if earlier is not None:
-            replaced.kernels[place] = earlier
+            known[place] = earlier
         else:
-            replaced.kernels.pop(place, None)
-        if not replaced.kernels and _replaced.get(op.name) is replaced:
+            known.pop(place, None)
+        if _replaced.get(op.name) is not replaced:
+            return
+        replaced.choose()
+        if not replaced.kernels and not replaced.recording:
             del _replaced[op.name]
             replaced.restore()
 
@@ -133,20 +192,34 @@ def passed_over(name: str, key: str) -> Callable[[], None]:
     op = operation_of(getattr(ops.__getattr__("aten"), plain))
     own = getattr(op, "name", "")
     declared = DECLARED.get(own)
+    device = _AUTOCAST.get(key)
+    if device is None:
+        raise NotImplementedError(
+            f"impl('aten::{name}', fallthrough_kernel, {key!r}): aten's operations do without "
+            f"autocast's keys alone ({', '.join(_AUTOCAST)}); their other kernels are their own"
+        )
+    if plain in COMPOSITES:
+        return _left_alone(COMPOSITES[plain], device)
     if declared is None or own != plain:
         raise NotImplementedError(
             f"impl('aten::{name}', fallthrough_kernel, {key!r}): it is made by {own or 'others'} "
             "here, which others need as it is; call it under autocast(enabled=False)"
-        )
-    if not key.startswith("Autocast"):
-        raise NotImplementedError(
-            f"impl('aten::{name}', fallthrough_kernel, {key!r}): aten's operations do without "
-            "autocast's keys alone (AutocastCPU, AutocastCUDA); their other kernels are their own"
         )
     before = declared.autocast
     declared.autocast = None
 
     def undo() -> None:
         declared.autocast = before
+
+    return undo
+
+
+def _left_alone(function: Any, device: str) -> Callable[[], None]:
+    """The same of a function of several operations, which autocast would see one by one."""
+    upper.composed = composed
+    WITHOUT_AUTOCAST.setdefault(function, set()).add(device)
+
+    def undo() -> None:
+        WITHOUT_AUTOCAST.get(function, set()).discard(device)
 
     return undo

@@ -5,24 +5,12 @@ from typing import Any, Final
 
 from adjoint.compat.aten_matrices import factors_of, in_rows
 from adjoint.compat.aten_steps.asking import Steps, unseen
+from adjoint.compat.aten_steps.factors import by_packed_lu, by_qr
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front, unreduced
-from adjoint.compat.aten_steps.products import STEPS as PRODUCTS
+from adjoint.compat.aten_steps.matrix_products import times, turned
 from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.matrices.decompositions import linalg_svd
-from adjoint.ops.matrices.linalg import linalg_det
-
-_product: Final = PRODUCTS["matmul"]
-
-
-def turned(ask: Steps, matrix: Any) -> Any:
-    """A matrix transposed."""
-    return ask("transpose.int", matrix, -2, -1)
-
-
-def times(ask: Steps, first: Any, second: Any) -> Any:
-    """A product of matrices, which may be batches."""
-    return _product(ask, first, second)
-
+from adjoint.ops.matrices.linalg import is_vector, linalg_det
 
 # ---- the functions ----
 
@@ -63,7 +51,7 @@ STEPS: Final[dict[str, Any]] = {
     "linalg_det": lambda ask, A: ask("_linalg_det", A)[0],
     "linalg_slogdet": lambda ask, A: ask("_linalg_slogdet", A)[:2],
     "linalg_eigh": lambda ask, A, UPLO: ask("_linalg_eigh", A, UPLO),
-    "hermitian_eigenvalues": lambda ask, A, UPLO: ask("_linalg_eigh", A, UPLO, False)[0],
+    "hermitian_eigenvalues": lambda ask, A, UPLO: ask("_linalg_eigh", A, UPLO)[0],
     "linalg_svd": _svd,
     "linalg_svdvals": lambda ask, A, driver: ask("_linalg_svd", A, driver=driver)[1],
 }
@@ -74,9 +62,13 @@ STEPS: Final[dict[str, Any]] = {
 
 def by_inverse(ask: Steps, kept: Kept, grad: Any) -> Any:
     """The gradient of an inverse, which is kept."""
-    inverse = kept.result()
+    return (by_inverse_kept(ask, kept.result(), grad),)
+
+
+def by_inverse_kept(ask: Steps, inverse: Any, grad: Any) -> Any:
+    """The gradient of an inverse."""
     right = times(ask, grad, turned(ask, inverse))
-    return (ask("neg", times(ask, turned(ask, inverse), right)),)
+    return ask("neg", times(ask, turned(ask, inverse), right))
 
 
 def _by_diagonal(ask: Steps, kept: Kept, along: Any, shifted: bool) -> Any:
@@ -110,6 +102,29 @@ def _by_slogdet(ask: Steps, kept: Kept, grad_sign: Any, grad: Any) -> Any:
     return (_by_diagonal(ask, kept, grad, False),)
 
 
+def by_equation(
+    ask: Steps,
+    wanted: Any,
+    args: Any,
+    results: Any,
+    grad: Any,
+    *others: Any,
+    left: bool = True,
+) -> Any:
+    """The gradients of an equation, by the factors of its left side."""
+    A, B = args
+    result, factors, pivots, _ = results
+    is_of_vectors = is_vector(A, B)
+    side = ask("unsqueeze", grad, -1) if is_of_vectors else grad
+    back = ask("linalg_lu_solve", factors, pivots, side, left=left, adjoint=True)
+    by_matrix = None
+    if wanted[0]:
+        solved = turned(ask, ask("unsqueeze", result, -1) if is_of_vectors else result)
+        outer = times(ask, back, solved) if left else times(ask, solved, back)
+        by_matrix = ask("neg", outer)
+    return by_matrix, ask("squeeze", back, -1) if is_of_vectors and wanted[1] else back
+
+
 def by_cholesky(ask: Steps, lower: Any, grad: Any) -> Any:
     """The gradient of a Cholesky factor."""
     inner = ask("tril", times(ask, turned(ask, lower), grad))
@@ -136,38 +151,16 @@ def _by_triangular(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 
 def _by_qr(ask: Steps, kept: Kept, grad_q: Any, grad_r: Any) -> Any:
-    Q, R = kept.result(0), kept.result(1)
-    if R.shape[-2] != R.shape[-1] or kept.option(1) == "r":
+    Q, R, mode = kept.result(0), kept.result(1), kept.option(1)
+    if mode == "r" or (mode == "complete" and Q.shape[-2] != R.shape[-1]):
         raise TooLittleKeptError
-    inner = None if grad_q is None else times(ask, turned(ask, Q), grad_q)
-    if grad_r is not None:
-        outer = times(ask, grad_r, turned(ask, R))
-        inner = outer if inner is None else ask("sub", outer, inner)
-    elif inner is not None:
-        inner = ask("neg", inner)
-    inner = ask("triu", inner)
-    inner = ask("add", inner, turned(ask, inner))
-    ask("mul_.Scalar", ask("diagonal", inner, 0, -2, -1), 0.5)
-    whole = times(ask, Q, inner)
-    whole = whole if grad_q is None else ask("add", whole, grad_q)
-    options = {"upper": False, "left": False}
-    return (ask("linalg_solve_triangular", turned(ask, R), whole, **options),)
+    return (by_qr(ask, Q, R, grad_q, grad_r),)
 
 
 def _by_lu(ask: Steps, kept: Kept, grad: Any, grad_pivots: Any) -> Any:
-    factors, pivots = kept.result(0), kept.result(1)
-    if factors.shape[-2] != factors.shape[-1] or grad is None:
+    if grad is None:
         raise TooLittleKeptError
-    exchanges, L, U = ask("lu_unpack", factors, pivots)
-    below = ask("slice", grad, -1, 0, factors.shape[-1])
-    above = ask("slice", grad, -2, 0, factors.shape[-1])
-    inner = ask("tril", times(ask, turned(ask, L), below), -1)
-    inner = ask("add", inner, ask("triu", times(ask, above, turned(ask, U))))
-    options = {"upper": False, "left": False}
-    inner = ask("linalg_solve_triangular", turned(ask, U), inner, **options)
-    options = {"upper": True, "unitriangular": True}
-    inner = ask("linalg_solve_triangular", turned(ask, L), inner, **options)
-    return (times(ask, exchanges, inner),)
+    return (by_packed_lu(ask, kept.result(0), kept.result(1), grad),)
 
 
 def _apart(ask: Steps, values: Any) -> Any:
@@ -205,23 +198,47 @@ def _by_singular_values(ask: Steps, grad: Any, U: Any, Vh: Any) -> Any:
 
 def _by_svd(ask: Steps, kept: Kept, grad_u: Any, grad_s: Any, grad_vh: Any) -> Any:
     U, S, Vh = (kept.result(number) for number in range(3))
-    rows, columns = U.shape[-2], Vh.shape[-1]
-    if grad_u is None and grad_vh is None and grad_s is not None and not kept.option(1):
+    if kept.option(1):  # those vectors that belong to a singular value
+        rank = S.shape[-1]
+        grad_vh = None if grad_vh is None else ask("slice", grad_vh, -2, 0, rank)
+        grad_u = None if grad_u is None else ask("slice", grad_u, -1, 0, rank)
+        Vh, U = ask("slice", Vh, -2, 0, rank), ask("slice", U, -1, 0, rank)
+    if grad_u is None and grad_vh is None:
         return (_by_singular_values(ask, grad_s, U, Vh),)
-    if None in (grad_u, grad_s, grad_vh) or kept.option(1) or rows <= columns:
-        raise TooLittleKeptError
-    of_left = _skew(ask, times(ask, turned(ask, U), grad_u))
-    of_right = _skew(ask, times(ask, Vh, turned(ask, grad_vh)))
+    return (_by_vectors(ask, (U, S, Vh), grad_u, grad_s, grad_vh),)
+
+
+def _by_vectors(ask: Steps, found: Any, grad_u: Any, grad_s: Any, grad_vh: Any) -> Any:
+    U, S, Vh = found
+    rows, columns, rank = U.shape[-2], Vh.shape[-1], S.shape[-1]
+    of_left = None if grad_u is None else _skew(ask, times(ask, turned(ask, U), grad_u))
+    of_right = None if grad_vh is None else _skew(ask, times(ask, Vh, turned(ask, grad_vh)))
     apart = _apart(ask, ask("mul", S, S))
-    inner = ask("mul", ask("unsqueeze", S, -1), of_right)
-    inner = ask("add", ask("mul", of_left, ask("unsqueeze", S, -2)), inner)
-    inner = ask("div", inner, apart)
-    inner = ask("add", inner, ask("diag_embed", grad_s))
-    whole = times(ask, U, inner)
-    outside = ask("div", grad_u, ask("unsqueeze", S, -2))
-    inside = times(ask, U, times(ask, turned(ask, U), outside))
-    whole = ask("sub", ask("add", whole, outside), inside)
-    return (times(ask, whole, Vh),)
+    if of_left is None:
+        inner = ask("div", of_right, apart)
+        inner = ask("mul", ask("unsqueeze", S, -1), inner)
+    elif of_right is None:
+        across = ask("unsqueeze", S, -2)
+        inner = ask("mul", ask("div", of_left, apart), across)
+    else:
+        inner = ask("mul", ask("unsqueeze", S, -1), of_right)
+        inner = ask("add", ask("mul", of_left, ask("unsqueeze", S, -2)), inner)
+        inner = ask("div", inner, apart)
+    if grad_s is not None:
+        inner = ask("add", inner, ask("diag_embed", grad_s))
+    if rows > rank and grad_u is not None:
+        whole = times(ask, U, inner)
+        outside = ask("div", grad_u, ask("unsqueeze", S, -2))
+        inside = times(ask, U, times(ask, turned(ask, U), outside))
+        return times(ask, ask("sub", ask("add", whole, outside), inside), Vh)
+    if columns > rank and grad_vh is not None:
+        whole = times(ask, inner, Vh)
+        outside = ask("div", grad_vh, ask("unsqueeze", S, -1))
+        inside = times(ask, times(ask, outside, turned(ask, Vh)), Vh)
+        return times(ask, U, ask("sub", ask("add", whole, outside), inside))
+    if rows >= columns:
+        return times(ask, U, times(ask, inner, Vh))
+    return times(ask, times(ask, U, inner), Vh)
 
 
 def _by_svdvals(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -243,30 +260,43 @@ def _by_exponential(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 
 def _by_norm(ask: Steps, kept: Kept, grad: Any) -> Any:
-    input, p, dim, keepdim = (kept.option(place) for place in range(4))
-    input, result = kept.value(0), kept.result()
+    input, dim = kept.value(0), kept.option(2)
     dims = [] if dim is None else from_front(dim, input.ndim)
+    return (by_norm(ask, input, kept.option(1), dims, kept.option(3), kept.result(), grad),)
+
+
+def by_norm(
+    ask: Steps, input: Any, p: Any, dims: list[int], keepdim: bool, result: Any, grad: Any
+) -> Any:
+    """The gradient of a norm of vectors along some dimensions, or of all elements."""
+    if p == 0:
+        return None
     if dims and not keepdim:
         grad, result = unreduced(ask, grad, dims), unreduced(ask, result, dims)
     if p == 1:
-        return (ask("mul", ask("sgn", input), grad),)
+        return ask("mul", ask("sgn", input), grad)
     if p == 2:
         direction = ask("div", input, result)
         direction = ask("masked_fill_", direction, ask("eq", result, 0), 0)
-        return (ask("mul", grad, direction),)
-    if p == math.inf:
-        return (_by_largest(ask, input, result, dims, grad),)
-    if p < 2:
-        raise TooLittleKeptError
-    steep = ask("mul", input, ask("pow_.Scalar", ask("abs", input), p - 2))
+        return ask("mul", grad, direction)
+    if math.isinf(p):
+        return _by_largest(ask, input, result, dims, grad)
+    size = ask("pow_.Scalar", ask("abs", input), p - (1 if p < 2 else 2))
+    if p < 1:
+        size = ask("masked_fill_", size, ask("eq", input, 0), 0)
+        steep = ask("mul", size, ask("sgn", input))
+        steep = ask("mul", steep, ask("pow", result, 1 - p))
+        return ask("mul", steep, grad)
+    steep = ask("mul", ask("sgn", input) if p < 2 else input, size)
     scale = ask("div", grad, ask("pow", result, p - 1))
     scale = ask("masked_fill_", scale, ask("eq", result, 0), 0)
-    return (ask("mul", steep, scale),)
+    return ask("mul", steep, scale)
 
 
 def _by_largest(ask: Steps, input: Any, result: Any, dims: list[int], grad: Any) -> Any:
     lengths = ask("abs", input)
-    chosen = ask("logical_or", ask("eq.Tensor", lengths, result), ask("isnan", lengths))
+    reached = ask("eq.Tensor", lengths, result)
+    chosen = ask("logical_or", reached, ask("isnan", lengths))
     count = ask("sum.dim_IntList", chosen, dims, True)
     share = ask("mul", ask("div", grad, count), chosen)
     return ask("mul", share, ask("sgn", input))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, renamed, unseen
-from adjoint.creation.factories import tensor
+from adjoint.creation.factories import empty, tensor
 from adjoint.creation.from_memory import as_tensor
 from adjoint.ops.arranging.conversion import contiguous_format, strided
 from adjoint.ops.reducing.sorting import as_index
@@ -78,24 +78,36 @@ def _is_plain(index: Any) -> bool:
 
 def _divided(ask: Steps, input: Any, index: Any) -> tuple[Any, list[Any]]:
     """What an index with tensors reads from, after its plain parts, and the tensors."""
-    parts = _without_ellipsis(index, input.ndim + _more_by_masks(index))
+    plain, picks, made = _plain_and_picks(index, input.ndim)
+    shown = _basic_index(ask, input, plain) if plain else input
+    return shown, [ask("lift_fresh", each) if i in made else each for i, each in enumerate(picks)]
+
+
+def _plain_and_picks(index: Any, ndim: int) -> tuple[Any, list[Any], set[int]]:
+    """The plain parts of an index, none if they are all, tensors in the places of the others.
+
+    And which of the tensors are made of lists.
+    """
     plain: list[Any] = []
     picks: list[Any] = []
-    for part in parts:
+    lists: set[int] = set()
+    for part in _without_ellipsis(index, ndim + _more_by_masks(index)):
         if part is None or type(part) is int or isinstance(part, slice):
             plain.append(part)
             if type(part) is not int:
                 picks.append(None)
             continue
-        with unseen():
-            picked = part if isinstance(part, Tensor) else as_tensor(part)
-        picks.append(picked)
-        plain += [slice(None)] * _consumed(picked)
-    whole = all(isinstance(part, slice) and part == slice(None) for part in plain)
-    shown = input if whole else _basic_index(ask, input, tuple(plain))
+        if not isinstance(part, Tensor):
+            lists.add(len(picks))
+            with unseen():
+                made: Any = as_tensor(part)
+                part = made if made.numel() else made.long()  # a list of no places
+        picks.append(part)
+        plain += [slice(None)] * _consumed(part)
     while picks and picks[-1] is None:
         picks.pop()
-    return shown, picks
+    is_whole = all(isinstance(part, slice) and part == slice(None) for part in plain)
+    return () if is_whole else tuple(plain), picks, lists
 
 
 def _consumed(part: Any) -> int:
@@ -135,6 +147,18 @@ def _as_index(ask: Steps, input: Any) -> Any:
         return as_index(input)
 
 
+def _one_hot(ask: Steps, tensor: Any, num_classes: int) -> Any:
+    if tensor.layer is not None or not tensor.numel():  # whose numbers a class alone knows
+        return ask("one_hot", tensor, num_classes)
+    least, most = (ask("_local_scalar_dense", each) for each in ask("aminmax", tensor))
+    count = most + 1 if num_classes == -1 else num_classes
+    if least < 0 or most >= count:
+        return ask("one_hot", tensor, num_classes)  # which says so
+    place = {"dtype": tensor.dtype, "layout": strided, "device": tensor.device}
+    zeros = ask("zeros", [*tensor.shape, count], **place)
+    return ask("scatter_", zeros, -1, ask("unsqueeze", tensor, -1), 1)
+
+
 # ---- what rules call ----
 
 
@@ -149,12 +173,13 @@ def _basic_place(ask: Steps, input: Any, shape: Any, index: Any) -> Any:
 
 
 def _place(ask: Steps, input: Any, shape: Any, index: Any) -> Any:
-    parts = index if isinstance(index, tuple) else (index,)
-    if not all(isinstance(part, Tensor) for part in parts):
-        return ask("place", input, shape, index)
+    plain, picks, _ = _plain_and_picks(index, len(shape))
+    with unseen():
+        sizes = empty(tuple(shape), device="meta")[plain].shape if plain else shape
     kind = {"dtype": input.dtype, "layout": strided, "device": input.device}
-    whole = ask("new_zeros", input, list(shape), **kind)
-    return ask("index_put", whole, list(parts), input, True)
+    whole = ask("new_zeros", input, list(sizes), **kind)
+    grad = ask("index_put", whole, picks, input, True)
+    return _basic_place(ask, grad, shape, plain) if plain else grad
 
 
 # ---- changes in place ----
@@ -190,6 +215,7 @@ STEPS: Final[dict[str, Any]] = {
     "split_with_sizes": _split,
     "strided_view": _strided_view,
     "as_index": _as_index,
+    "one_hot": _one_hot,
     "basic_place": _basic_place,
     "place": _place,
 }

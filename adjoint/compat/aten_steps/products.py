@@ -29,7 +29,7 @@ def _batched_product(ask: Steps, input: Any, other: Any) -> Any:
     """Of tensors of which the second is a batch of matrices."""
     rows = () if input.ndim == 1 else (input.shape[-2],)
     left = ask("unsqueeze", input, 0) if input.ndim == 1 else input
-    front = _common(left.shape[:-2], other.shape[:-2])
+    front = common(left.shape[:-2], other.shape[:-2])
     batches = math.prod(front)
     flat = [
         reshaped(ask, ask("expand", each, [*front, *each.shape[-2:]]), (batches, *each.shape[-2:]))
@@ -39,7 +39,7 @@ def _batched_product(ask: Steps, input: Any, other: Any) -> Any:
     return ask("_unsafe_view", product, [*front, *rows, other.shape[-1]])
 
 
-def _common(first: Any, second: Any) -> tuple[int, ...]:
+def common(first: Any, second: Any) -> tuple[int, ...]:
     """The sizes that two broadcast to."""
     count = max(len(first), len(second))
     pairs = zip(

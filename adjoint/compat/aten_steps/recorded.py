@@ -12,7 +12,10 @@ from adjoint.autograd.function_node import FunctionNode
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.answering import asking
+from adjoint.compat.aten_steps.kept import TooLittleKeptError
 from adjoint.compat.torch_tree import ops
+from adjoint.dtypes import FLOAT, category_of
+from adjoint.ops.arranging.shape import expand
 from adjoint.tensors.tensor import Tensor
 
 _taken_apart: Final[ContextVar[bool]] = ContextVar("adjoint_taken_apart", default=False)
@@ -38,9 +41,11 @@ class Operation:
     """One of torch.ops.aten, and the steps of its gradients.
 
     Those are given who is asked, which of `inputs` want a gradient, the arguments, the results and
-    the gradient of the first result; they answer a gradient for each of `inputs`, which are places.
+    the gradients of those results that are answered, at the places `outputs`, with None for what
+    has none; they answer a gradient for each of `inputs`, which are places, too.
     `changing` are those of arguments that may change before the backward pass, which needs no more
     than their looks. `after` is what else PyTorch asks for, given the arguments and results.
+    Results at the places `constant` have no gradient, nor have whole numbers.
     """
 
     name: str
@@ -48,9 +53,11 @@ class Operation:
     gradients: Callable[..., Any]
     changing: tuple[int, ...] = ()
     after: Callable[..., None] | None = None
+    outputs: tuple[int, ...] = (0,)
+    constant: tuple[int, ...] = ()
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """The first result, recorded; arguments by name need no gradient."""
+        """The results that are answered, recorded; arguments by name need no gradient."""
         function = _functions.get(self.name)
         if function is None:
             words = self.name.partition(".")[0].lstrip("_").split("_")
@@ -82,15 +89,16 @@ class _Recorded(Function):
 
     @staticmethod
     def forward(ctx: Any, operation: Operation, named: dict[str, Any], *args: Any) -> Any:
-        """The first result of the operation."""
+        """The results of the operation that are answered."""
         with asking() as ask:
             answer = ask(operation.name, *args, **named)
         results = answer if isinstance(answer, (tuple, list)) else (answer,)
-        if not isinstance(results[0], Tensor):
-            raise RuntimeError(
-                f"__torch_dispatch__ returned a {type(results[0]).__name__}, not a Tensor, for "
-                f"{operation.name}"
-            )
+        for place in operation.outputs:
+            if not isinstance(results[place], Tensor):
+                raise RuntimeError(
+                    f"__torch_dispatch__ returned a {type(results[place]).__name__}, not a Tensor, "
+                    f"for {operation.name}"
+                )
         if operation.after is not None:
             with asking() as ask:
                 operation.after(ask, args, results)
@@ -102,10 +110,16 @@ class _Recorded(Function):
         ]
         ctx.others = [None if kept else v for v, kept in zip(values, saved, strict=True)]
         ctx.save_for_backward(*[v if kept else None for v, kept in zip(values, saved, strict=True)])
-        return results[0]
+        if len(operation.outputs) == 1:
+            return results[0]
+        ctx.set_materialize_grads(False)
+        constant = [place for place in operation.outputs if place in operation.constant]
+        constant += [p for p in operation.outputs if category_of(results[p].array.dtype) < FLOAT]
+        ctx.mark_non_differentiable(*[results[place] for place in dict.fromkeys(constant)])
+        return tuple(results[place] for place in operation.outputs)
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
+    def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients of the arguments, in PyTorch's steps unless they are recorded."""
         operation = ctx.operation
         values = [
@@ -116,24 +130,41 @@ class _Recorded(Function):
         places = [place + _BEFORE for place in operation.inputs]
         wanted = [ctx.needs_input_grad[place] and ctx.wanted[place] for place in places]
         if is_grad_enabled():
-            found = _by_rules(operation, args, ctx.named, wanted, grad)
+            found = _by_rules(operation, args, ctx.named, wanted, grads)
         else:
-            with asking() as ask:
-                found = operation.gradients(ask, wanted, args, results, grad, **ctx.named)
+            try:
+                with asking() as ask:
+                    found = operation.gradients(ask, wanted, args, results, *grads, **ctx.named)
+            except TooLittleKeptError:
+                found = _by_rules(operation, args, ctx.named, wanted, grads)
         answer: list[Any] = [None] * (ctx.count + _BEFORE)
         for place, each, want in zip(places, found, wanted, strict=True):
             answer[place] = each if want else None
         return tuple(answer)
 
 
+def _each_alone(operation: Operation, args: list[Any]) -> list[Any]:
+    """Arguments of which none is made of another: a gradient is not to pass through both."""
+    given = [place for place in operation.inputs if isinstance(args[place], Tensor)]
+    derived = [place for place in given if args[place].requires_grad]
+    if len(derived) < 2:
+        return args
+    return [expand(a, tuple(a.shape)) if i in derived else a for i, a in enumerate(args)]
+
+
 def _by_rules(
-    operation: Operation, args: list[Any], named: dict[str, Any], wanted: list[bool], grad: Any
+    operation: Operation, args: list[Any], named: dict[str, Any], wanted: list[bool], grads: Any
 ) -> list[Any]:
-    """The gradients by adjoint's rules, so that they have a history."""
+    """The gradients by adjoint's rules, with a history where one is wanted."""
+    recorded = is_grad_enabled()
     with _apart(), enable_grad():
+        args = _each_alone(operation, args)
         name, _, overload = operation.name.partition(".")
         answer = ops.named(name, overload or None)(*args, **named)
-        result = answer[0] if isinstance(answer, (tuple, list)) else answer
+        results = answer if isinstance(answer, (tuple, list)) else (answer,)
+        derived = [place for place, grad in enumerate(grads) if grad is not None]
         places = [p for p, want in zip(operation.inputs, wanted, strict=True) if want]
-        found = iter(gradient_of(result, [args[p] for p in places], grad, create_graph=True))
+        roots = [results[operation.outputs[i]] for i in derived]
+        starts = [grads[i] for i in derived]
+        found = iter(gradient_of(roots, [args[p] for p in places], starts, create_graph=recorded))
         return [next(found) if want else None for want in wanted]

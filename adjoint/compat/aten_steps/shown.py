@@ -10,7 +10,7 @@ from typing import Any, Final
 from adjoint.autograd.saved_tensors import SavedTensor
 from adjoint.call.half_precision import half_type
 from adjoint.compat import pytorch_names
-from adjoint.compat.aten_forms import better, bound, by_names
+from adjoint.compat.aten_forms import better, bound, by_names, forms
 from adjoint.compat.aten_steps import (
     calculation,
     fourier,
@@ -19,6 +19,7 @@ from adjoint.compat.aten_steps import (
     gradients_of_networks,
     gradients_of_places,
     gradients_of_products,
+    gradients_of_reductions,
     matrices,
     networks,
     places,
@@ -45,6 +46,7 @@ _STEPS: Final = {
 _ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
 _GRADIENTS: Final = {
     **gradients.STEPS,
+    **gradients_of_reductions.STEPS,
     **gradients_of_functions.STEPS,
     **gradients_of_places.STEPS,
     **gradients_of_products.STEPS,
@@ -180,6 +182,8 @@ def _only_step(steps: Any, values: list[Any]) -> tuple[Any, tuple[Any, ...], dic
 def _written(name: str, op: Any, values: list[Any], function: Any) -> Any:
     """An overload of torch.ops, and the arguments as PyTorch writes them."""
     args, kwargs = op.spelled(values)
+    if not forms(name) and forms(f"special_{name}"):
+        name = f"special_{name}"
     if isinstance(op, CustomOpDef):
         return ops.overload_of(op), args, kwargs
     kept = [i for i, value in enumerate(values) if value is not op.defaults[i]]

@@ -8,6 +8,7 @@ from adjoint._base import HookTable
 from adjoint.autograd.node import edge_node
 from adjoint.call.context import is_inference_mode_enabled
 from adjoint.compat import asking_methods
+from adjoint.compat.aten import PRIVATE
 from adjoint.compat.own_arrays import OwnArray
 from adjoint.compat.tensor_types import CPU_TYPES, CUDA_TYPES, TensorType
 from adjoint.compat.torch_tree.storage import (
@@ -241,6 +242,7 @@ TENSOR: dict[str, Any] = {
     "_view_func": _view_func,
     "_view_func_unsafe": _view_func,
     "new": new,
+    "record_stream": PRIVATE["record_stream"],
     "untyped_storage": untyped_storage,
     "storage": storage,
     "_typed_storage": storage,

@@ -28,6 +28,7 @@ from adjoint.compat.torch_tree.storage import (
 from adjoint.compat.torch_tree.version import __version__ as __version__
 from adjoint.compat.unheld_types import UNHELD_TYPES
 from adjoint.device import device as as_device
+from adjoint.library.streams import Stream as Stream
 from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH

@@ -221,6 +221,8 @@ class Namespace:
         tables: tuple[dict[str, Any], ...]
         tables = (PRIVATE, TABLE, INPLACE, top, COMPOSITES, _FUNCTIONS)
         found = next((table[known] for table in tables if known in table), None)
+        if found is None and name.startswith("special_"):
+            found = PUBLIC["special"].get(name.removeprefix("special_"))
         if found is None and not pytorch_names.overloads(name):
             raise missing(f"ops.{self.name}.{name}")
         method = getattr(Tensor, name, None)

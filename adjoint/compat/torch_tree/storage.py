@@ -62,9 +62,13 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        if self.refusal is not None:
-            raise RuntimeError(self.refusal)
+        self._refuse_looks("data_ptr")
         return self._cdata
+
+    def _refuse_looks(self, name: str) -> None:
+        """Refuse to touch the memory of a tensor that has none."""
+        if self.refusal is not None:
+            raise RuntimeError(f"{type(self).__name__}.{name}(): {self.refusal}")
 
     @property
     def _cdata(self) -> int:
@@ -91,6 +95,7 @@ class UntypedStorage:
 
         Without elements its values are gone, until another size gives it memory again.
         """
+        self._refuse_looks("resize_")
         if size == self.size():
             return
         kept = self._kept_by_others()
@@ -118,26 +123,30 @@ class UntypedStorage:
     def untyped(self) -> "UntypedStorage":
         """The same memory as bytes."""
         made = UntypedStorage(self.memory)
-        made.shown_by = self.shown_by
+        made.shown_by, made.refusal = self.shown_by, self.refusal
         return made
 
     def tolist(self) -> list[Any]:
         """The elements, in the order of memory."""
+        self._refuse_looks("tolist")
         self._refuse_meta(".tolist()")
         return list(self.memory.tolist())
 
     def fill_(self, value: Any) -> Self:
         """Make all elements the same."""
+        self._refuse_looks("fill_")
         self.memory.fill_(value)
         return self
 
     def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> Self:
         """Take over the elements of another storage."""
+        self._refuse_looks("copy_")
         self.memory.copy_(source.memory)
         return self
 
     def clone(self) -> Self:
         """The same elements in memory of their own."""
+        self._refuse_looks("clone")
         return self._with(self.memory.clone())
 
     def cpu(self) -> Self:
@@ -157,6 +166,7 @@ class UntypedStorage:
         return iter(self.tolist())
 
     def __getitem__(self, index: Any) -> Any:
+        self._refuse_looks("__getitem__")
         if isinstance(index, slice):
             return self._with(self.memory[index])
         self._refuse_meta("[]")
@@ -170,6 +180,7 @@ class UntypedStorage:
             )
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        self._refuse_looks("__setitem__")
         if isinstance(value, UntypedStorage):
             value = value.memory
         elif isinstance(value, list | tuple):
@@ -196,8 +207,11 @@ class UntypedStorage:
         elements = "..."
         if self.device.type != "meta":
             elements = "\n".join(f" {element}" for element in self.tolist())
-        name = f"torch.{type(self).__name__}"
-        return f"{elements}\n[{name}(device={self.device}) of size {self.size()}]"
+        return f"{elements}\n[torch.storage.{self._facts()} of size {self.size()}]"
+
+    def _facts(self) -> str:
+        """What is printed of it besides its size."""
+        return f"UntypedStorage(device={self.device})"
 
 
 class TypedStorage(UntypedStorage):
@@ -214,6 +228,10 @@ class TypedStorage(UntypedStorage):
     def dtype(self) -> Any:
         """The data type of the elements."""
         return self.memory.dtype
+
+    def _facts(self) -> str:
+        """See UntypedStorage."""
+        return f"TypedStorage(dtype=torch.{self.dtype.name}, device={self.device})"
 
     def pickle_storage_type(self) -> str:
         """The name of the class of storages of this data type."""

@@ -510,7 +510,7 @@ def is_tensor(obj: Any) -> bool:
 def typename(obj: Any) -> str:
     """The name of an object's type; of a tensor, with its data type."""
     if isinstance(obj, Tensor):
-        return str(type_(obj))
+        return str(obj.type())  # type: ignore[attr-defined]  # compat has its own
     kind = type(obj)
     prefix = "" if kind.__module__ in ("builtins", None) else kind.__module__ + "."
     return prefix + kind.__qualname__

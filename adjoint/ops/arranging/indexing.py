@@ -24,6 +24,7 @@ from adjoint.ops.arranging.index_parts import (
     one_ellipsis,
     plain_index,
 )
+from adjoint.ops.arranging.picked_order import picked
 from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatten, reshape, select
 from adjoint.ops.batch_rules import of_rank, refusal
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
@@ -67,12 +68,11 @@ def _picked_each(
     node_name="IndexBackward0",
     saved_as={"index": "indices"},
     home=None,
-    ordered=True,
 )
 def pick(xp: Any, input: Array, index: Any) -> Array:
     """A copy of what a plain index with arrays, masks or lists names."""
     basic, picks = divide(xp, input.shape, index)
-    return xp.picked(input if is_whole(basic) else xp.indexed(input, basic), picks)
+    return picked(xp, input if is_whole(basic) else xp.indexed(input, basic), picks)
 
 
 def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
@@ -610,4 +610,7 @@ def take(input: Value, index: Value) -> Value:
     """The elements of the flattened tensor that index names."""
     if index.dtype.kind not in "iu":
         raise RuntimeError("take(): expected an index tensor of int64")
-    return pick(reshape(input, (-1,)), (index,))
+    flat = reshape(input, (-1,))
+    if index.ndim < 2:
+        return pick(flat, (index,))
+    return reshape(pick(flat, (reshape(index, (-1,)),)), tuple(index.shape))  # it lies in order

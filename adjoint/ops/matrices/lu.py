@@ -1,5 +1,6 @@
 """The LU factorization, batched, and what is solved with it."""
 
+import math
 from typing import Any, NamedTuple
 
 from adjoint.call.rule import FRONT, MATRICES
@@ -80,9 +81,10 @@ def _lu_tangent(A_tangent: Any, packed: Any, pivots: Any) -> Any:
 def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     """The matrix P with A = P @ L @ U, from the row exchanges of an LU factorization."""
     rows, batch = packed.shape[-2], pivots.shape[:-1]
-    order = xp.exchanged(pivots, rows).reshape(-1, rows)  # of each column, where its 1 is
-    zeros = xp.zeros((order.shape[0], rows, rows), packed.dtype)
-    index = (xp.arange(order.shape[0])[:, None], order, xp.arange(rows))
+    count = math.prod(batch)
+    order = xp.exchanged(pivots, rows).reshape(count, rows)  # of each column, where its 1 is
+    zeros = xp.zeros((count, rows, rows), packed.dtype)
+    index = (xp.arange(count)[:, None], order, xp.arange(rows))
     return xp.placed(zeros, index, 1).reshape(*batch, rows, rows)
 
 

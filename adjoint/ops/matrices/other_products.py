@@ -74,7 +74,7 @@ def linalg_vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     return sum(conj(x) * y, dim)
 
 
-def _chain_order(sizes: list[int]) -> list[list[int]]:
+def chain_order(sizes: list[int]) -> list[list[int]]:
     """Where to split each run of a product of matrices, so that the multiplications are fewest."""
     count = len(sizes) - 1
     cost = [[0] * count for _ in range(count)]
@@ -106,7 +106,7 @@ def linalg_multi_dot(tensors: Sequence[Value]) -> Value:
     for left, right in itertools.pairwise(operands):
         if left.shape[1] != right.shape[0]:
             raise RuntimeError(f"multi_dot: can't multiply shapes {shapes_of(left, right)}")
-    split = _chain_order([operands[0].shape[0], *(operand.shape[1] for operand in operands)])
+    split = chain_order([operands[0].shape[0], *(operand.shape[1] for operand in operands)])
 
     def product(i: int, j: int) -> Any:
         if i == j:

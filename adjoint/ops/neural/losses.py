@@ -370,9 +370,11 @@ def kl_div(
             stacklevel=2,
         )
     if log_target:
-        losses = exp(target) * (target - input)
+        apart = target - input
+        losses = exp(target) * apart
     else:
-        losses = xlogy(target, target) - target * input
+        product = target * input
+        losses = xlogy(target, target) - product
     if reduction == "batchmean":
         return div(sum(losses), input.shape[0] if input.ndim else 1)
     return reduced(losses, reduction)

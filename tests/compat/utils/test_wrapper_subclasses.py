@@ -385,3 +385,41 @@ def test_instances_without_memory_are_saved_with_what_they_hold(careful):
         assert copy.dtype is compat.int64
         assert copy.held.tolist() == [0, 1, 2]
         assert (copy + 1).held.tolist() == [1, 2, 3]
+
+
+class Another(compat.Tensor):
+    """A class that answers nothing."""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Another,
+        lambda held: held.as_subclass(Another),
+        lambda held: compat.Tensor._make_subclass(Another, held),
+    ],
+)
+def test_an_instance_can_not_become_one_of_another_class(make):
+    with pytest.raises(RuntimeError, match="Another"):
+        make(Holding(compat.ones(2)))
+    assert type(make(compat.ones(2))) is Another
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [
+        lambda storage: storage.data_ptr(),
+        lambda storage: storage.resize_(0),
+        lambda storage: storage.copy_(storage),
+        lambda storage: storage.fill_(0),
+        lambda storage: storage.clone(),
+        lambda storage: storage.tolist(),
+        lambda storage: storage[0],
+    ],
+)
+def test_the_storage_of_what_has_no_memory_can_not_be_touched(touch):
+    storage = Holding(compat.ones(2)).untyped_storage()
+    assert storage.nbytes() == 8
+    with pytest.raises(RuntimeError, match="Holding"):
+        touch(storage)
+    touch(compat.ones(2).untyped_storage())

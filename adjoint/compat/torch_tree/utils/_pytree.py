@@ -1,10 +1,12 @@
 """torch.utils._pytree: what it has beside adjoint's pytree."""
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from adjoint import pytree
+from adjoint.compat import tree_texts
 from adjoint.compat.tree_paths import (
     BY_KIND,
     WITH_KEYS,
@@ -44,16 +46,31 @@ def register_pytree_node(
     flatten_fn: Any,
     unflatten_fn: Any,
     *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Any = None,
+    from_dumpable_context: Any = None,
     flatten_with_keys_fn: Any = None,
-    **unused: Any,
 ) -> None:
-    """Take instances of cls apart; how a file would name them is of no use here."""
+    """Take instances of cls apart; the others are for texts of shapes, see treespec_dumps."""
     pytree.register_pytree_node(cls, flatten_fn, unflatten_fn)
+    tree_texts.remember(cls, serialized_type_name, to_dumpable_context, from_dumpable_context)
     if flatten_with_keys_fn is not None:
         WITH_KEYS[cls] = flatten_with_keys_fn
 
 
-_register_pytree_node = register_pytree_node
+def _register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **named: Any) -> None:
+    """The older name of register_pytree_node."""
+    warnings.warn(
+        "_register_pytree_node has a public name: register_pytree_node",
+        FutureWarning,
+        stacklevel=2,
+    )
+    register_pytree_node(cls, flatten_fn, unflatten_fn, **named)
+
+
+def _register_namedtuple(cls: Any, *, serialized_type_name: str) -> None:
+    """Name a class of named tuples, which are taken apart anyway, in texts of shapes."""
+    tree_texts.remember_tuple(cls, serialized_type_name)
 
 
 def _deregister_pytree_node(cls: Any) -> None:
@@ -61,6 +78,7 @@ def _deregister_pytree_node(cls: Any) -> None:
     pytree._CONTAINERS.pop(cls)  # noqa: SLF001  # PyTorch's own is private, too
     pytree._container_of.cache_clear()  # noqa: SLF001
     WITH_KEYS.pop(cls, None)
+    tree_texts.forget(cls)
 
 
 def _fields_to_take(cls: Any, field_names: Any, drop_field_names: Any) -> list[str]:
@@ -108,7 +126,13 @@ def register_dataclass(
         keys = [GetAttrKey(name) for name in context[0]]
         return list(zip(keys, leaves, strict=True)), context
 
-    register_pytree_node(cls, parted, whole, flatten_with_keys_fn=with_keys)
+    register_pytree_node(
+        cls,
+        parted,
+        whole,
+        serialized_type_name=serialized_type_name,
+        flatten_with_keys_fn=with_keys,
+    )
 
 
 _constants: set[Any] = set()  # classes whose instances have no leaves, and are compared whole
@@ -260,6 +284,10 @@ def _spread(leaves: Iterator[Any], spec: TreeSpec, wanted: TreeSpec, found: list
         return False
     pairs = zip(spec.children_specs, wanted.children_specs)
     return all(_spread(leaves, ours, theirs, found) for ours, theirs in pairs)
+
+
+treespec_dumps = tree_texts.dumps
+treespec_loads = tree_texts.loads
 
 
 def treespec_leaf() -> TreeSpec:
