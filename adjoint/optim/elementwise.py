@@ -215,13 +215,18 @@ class ElementwiseOptimizer(Optimizer):
         It changes all of them and their state, or, if it fails or is interrupted, none.
         """
         loss = evaluated(closure)
-        tracing = current().tracing
+        settings = current()
+        tracing = settings.tracing
         writes = Writes(self._spare)
         for number, group in enumerate(self.param_groups):
             params = with_gradients(group["params"])
             if not all_plain(params):
                 params = self._without_sparse(params, group, writes)
                 params = self._without_wrapped(params, group, writes)
+            if settings.modes and not (group["differentiable"] or group.get("capturable")):
+                for param in params:
+                    self._step_by_calls(param, group, writes)
+                continue
             if group["differentiable"]:
                 for param in params:
                     self._record(param, group, writes)
@@ -259,24 +264,28 @@ class ElementwiseOptimizer(Optimizer):
         refuse_wrapped(left)
         for param in params:
             if answers_calls(param):
+                refuse_recorded(param, group)
                 self._step_by_calls(param, group, writes)
         return left
 
     def _step_by_calls(self, param: Any, group: Group, writes: Writes) -> None:
-        """A step of which the class of the parameter, its gradient and its state is asked."""
-        refuse_recorded(param, group)
+        """A step of which modes, or the class of the parameter and its state, are asked."""
         state, home, fresh = self._prepared(param, group, writes)
         names = list(self.arrays(group))
         counters = Counters({name: state[name].array for name in self.counts(group)})
         numbers = floats(self.numbers(numpy_backend.xp, group, counters, fresh))
         counters.commit(writes)
+        held = [param, *(state[name] for name in names)]
         with no_grad():
-            work = [clone(each) for each in (param, param.grad, *(state[n] for n in names))]
+            work = [_widened_by_calls(each) for each in (param, param.grad, *held[1:])]
             rule = (self.update, TensorFunctions, work, names, numbers, group["maximize"])
-            results = _applied(*rule)
+            results = [_narrowed_by_calls(*both) for both in zip(_applied(*rule), held)]
         writes.late.append((param, results[0], False))
-        for name, value in zip(names, results[1:]):
-            writes.put(home, name, value)
+        for name, before, value in zip(names, held[1:], results[1:]):
+            if answers_calls(before):
+                writes.put(home, name, value)
+            else:
+                writes.late.append((before, value, False))
 
     def step_sparse(self, param: Any, grad: Coordinates, group: Group, writes: Writes) -> None:
         """Prepare the step of a parameter with a sparse gradient; most rules refuse it."""
@@ -562,6 +571,20 @@ def narrowed(array: Any, like: Any) -> Any:
     if category_of(like.dtype) == COMPLEX:
         array = array[0] + 1j * array[1]
     return array.astype(like.dtype)
+
+
+def _widened_by_calls(tensor: Any) -> Any:
+    """A copy of a tensor as rules can use it: see `widened`."""
+    if tensor.dtype.is_complex:
+        return clone(view_as_real(tensor))
+    return tensor.to(float32) if tensor.dtype.itemsize < F32.itemsize else clone(tensor)
+
+
+def _narrowed_by_calls(tensor: Any, like: Any) -> Any:
+    """A widened tensor in the data type that it had."""
+    if like.dtype.is_complex:
+        return view_as_complex(tensor)
+    return tensor if tensor.dtype is like.dtype else tensor.to(like.dtype)
 
 
 def _filled(param: Any, value: Any) -> Tensor:
