@@ -16,7 +16,7 @@ from adjoint.backends.linear_algebra import (
     PANEL,
     PANELS,
     by_columns,
-    factored_by_halves,
+    factored_by_panels,
     lapack_function,
 )
 from adjoint.backends.loops import written
@@ -172,10 +172,10 @@ def _factored(factor: Any, array: Any, xp: Any) -> tuple[Any, Any, bool]:
     turned, regular = by_columns(array), True
     pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
     size = math.prod(array.shape[-2:])
-    by_halves = ALONE < size <= PANELS and written("product") is not None
+    by_panels = ALONE < size <= PANELS and written("product") is not None
     for place in np.ndindex(array.shape[:-2]):
-        if by_halves and array.dtype.char == "f":
-            regular = factored_by_halves(factor, turned[place], pivots[place], xp) and regular
+        if by_panels and array.dtype.char == "f":
+            regular = factored_by_panels(turned[place], pivots[place], xp) and regular
             continue
         _, pivots[place], info = factor(turned[place].T, overwrite_a=1)
         regular = regular and info == 0
