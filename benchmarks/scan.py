@@ -47,17 +47,14 @@ WHY: dict[str, str] = {
     "NumPy counts and finds with one thread": "argwhere nonzero nonzero_positions",
     "memory is what it waits for, beside what finds the way": "view_as_complex_copy",
     "windows by chance are many small steps": "fractional_max_pool2d fractional_max_pool3d",
-    "its numbers are made doubles by a pass of their own": "hash_tensor",
     "places are read one by one, each in a line of the cache of its own": "gather index_select",
-    "threads of OpenBLAS, which wait for those of the loops, and they for them": """
-        conv_tbc linalg_solve_ex linalg_tensorsolve
-    """,
+    "threads of OpenBLAS, which wait for those of the loops, and they for them": "conv_tbc",
+    "LAPACK factors its panels by one thread": "linalg_solve_ex linalg_tensorsolve",
     "NumPy sorts with one thread, or threads of Python's": "topk",
     "its deviations are computed beside it": "native_layer_norm",
     "its index is made as wide as its source first": "index_reduce_",
     "a call of few microseconds": """
-        abs_ as_strided_ bitwise_not detach_ is_complex is_floating_point is_same_size numel
-        view_dtype
+        bitwise_not detach_ is_complex is_floating_point is_same_size numel view_dtype
     """,
 }
 REASONS = {name: reason for reason, names in WHY.items() for name in names.split()}
