@@ -15,9 +15,9 @@ from adjoint.backends.products import is_large, product
 from adjoint.backends.threads import helpers
 from adjoint.backends.turning import in_order
 
-_WORTH = 1 << 18  # products of two numbers in a step of a solution
+_WORTH = 1_000_001  # products of two numbers for which OpenBLAS would take several threads
 _TRIANGLE = 64  # rows from which a product does most of the work
-_SHARED = 1 << 15  # elements that are worth a thread
+_SHARED = 1 << 19  # elements of rows whose columns are worth a thread
 _LINE = 16  # floats of a line of the cache
 _TURN = 1024  # elements that are worth a call
 _DEGREE = 64  # from which polynomials are not found one after another

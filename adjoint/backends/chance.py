@@ -38,6 +38,8 @@ class Even:
             return cast(parts[..., 0] + 1j * parts[..., 1], self.dtype)
         width = self.width
         drawn = self.generator.draw(lambda stream: stream.random(shape, width))
+        if (self.low, self.high) == (0.0, 1.0) and self.dtype == width:
+            return np.asarray(drawn)
         if (self.low, self.high) != (0.0, 1.0):
             drawn = np.asarray(drawn * width.type(self.high - self.low) + width.type(self.low))
         drawn = cast(np.asarray(drawn), self.dtype)

@@ -44,27 +44,33 @@ def by_columns(array: Any) -> Any:
     return in_order(array.swapaxes(-2, -1))
 
 
-def factored_by_halves(factor: Any, turned: Any, pivots: Any, xp: Any) -> bool:
+def factored_by_panels(turned: Any, pivots: Any, xp: Any) -> bool:
     """Factor a turned matrix by LAPACK's getrf, in panels for which OpenBLAS takes one thread.
 
     Exchanges are counted from 0; whether no pivot is zero. Products are those of `xp`, whose
     threads would otherwise wait for those of another library.
     """
-    if turned.size <= ALONE or min(turned.shape) < 2:
-        turned.T[...], pivots[...], info = factor(turned.T)
+    factor, swap = lapack_function("getrf", turned), lapack_function("laswp", turned)
+    width, rows = turned.shape
+    if turned.size <= ALONE or min(width, rows) < 2:
+        packed, pivots[...], info = factor(turned.T, overwrite_a=1)
+        if not turned.flags.c_contiguous:
+            turned.T[...] = packed
         return bool(info == 0)
-    half = min(turned.shape) // 2
-    left, right = turned[:half], turned[half:]
-    regular = factored_by_halves(factor, left, pivots[:half], xp)
-    right[...] = right.take(xp.exchanged(pivots[:half] + 1, turned.shape[1]), axis=1)
-    top = xp.solved_triangle(left[:, :half].T, right[:, :half].T, upper=False, unit=True)
-    right[:, :half] = top.T
-    rest = right[:, half:]
-    rest -= step_product(right[:, :half], left[:, half:])
-    regular = factored_by_halves(factor, rest, pivots[half:], xp) and regular
-    below = left[:, half:]
-    below[...] = below.take(xp.exchanged(pivots[half:] + 1, rest.shape[1]), axis=1)
-    pivots[half:] += half
+    count = min(min(width, rows) // 2, max(1, ALONE // rows))  # as many columns as one thread takes
+    left, right = turned[:count], turned[count:]
+    regular = factored_by_panels(left, pivots[:count], xp)
+    if turned.flags.c_contiguous:
+        swap(right.T, pivots[:count], overwrite_a=1)
+    else:
+        right.T[...] = swap(right.T, pivots[:count])
+    top = xp.solved_triangle(left[:, :count].T, right[:, :count].T, upper=False, unit=True)
+    right[:, :count] = top.T
+    rest, below = right[:, count:], left[:, count:]
+    rest -= step_product(right[:, :count], below)
+    regular = factored_by_panels(rest, pivots[count:], xp) and regular
+    below.T[...] = swap(below.T, pivots[count:])
+    pivots[count:] += count
     return regular
 
 

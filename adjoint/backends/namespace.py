@@ -360,7 +360,12 @@ class Namespace(ABC):
         return total
 
     def exclusive_or(self, numbers: Array) -> Array:
-        """The exclusive or of whole numbers along the last axis, of which there are some."""
+        """The exclusive or of whole numbers along the last axis, of which there are some.
+
+        Of other numbers, that of their bits as doubles.
+        """
+        if numbers.dtype.kind == "f":
+            numbers = numbers.astype("float64").view("int64")
         while numbers.shape[-1] > 1:  # by halves
             half = numbers.shape[-1] // 2
             joined = numbers[..., :half] ^ numbers[..., half : 2 * half]

@@ -398,15 +398,14 @@ class NumpyNamespace(
 
     def broadcast_to(self, array: Any, shape: Any) -> Any:
         """array repeated to `shape` without a copy; NumPy's own takes ten times as long."""
-        if type(array) is np.ndarray and array.flags.c_contiguous:
-            if array.ndim == 0:
-                return np.ndarray(shape, array.dtype, array, 0, (0,) * len(shape))
-            lead = len(shape) - array.ndim
-            if lead >= 0:
-                sizes = zip(array.shape, shape[lead:], array.strides)
-                steps = [0 if own == 1 != wanted else step for own, wanted, step in sizes]
-                if all(own in (1, wanted) for own, wanted in zip(array.shape, shape[lead:])):
-                    return np.ndarray(shape, array.dtype, array, 0, (0,) * lead + tuple(steps))
+        if type(array) is np.ndarray and array.flags.c_contiguous and array.ndim <= len(shape):
+            steps = [0] * (len(shape) - array.ndim)
+            for own, wanted, step in zip(array.shape, shape[len(steps) :], array.strides):
+                if own not in (1, wanted):
+                    break
+                steps.append(step if own == wanted else 0)
+            if len(steps) == len(shape):
+                return np.ndarray(shape, array.dtype, array, 0, tuple(steps))
         return np.broadcast_to(array, shape)
 
     def array(self, value: Any, dtype: Any = None, **options: Any) -> Any:

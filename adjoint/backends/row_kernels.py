@@ -16,7 +16,7 @@ from adjoint.backends.linear_algebra import (
     PANEL,
     PANELS,
     by_columns,
-    factored_by_halves,
+    factored_by_panels,
     lapack_function,
 )
 from adjoint.backends.loops import written
@@ -152,7 +152,8 @@ def _joined_by_parts(loop: Any, numbers: Any) -> Any:
         return loop(numbers)
     width = numbers.size // _PARTS
     parts = loop(numbers[: _PARTS * width].reshape(_PARTS, width))
-    return loop(np.concatenate([parts, numbers[_PARTS * width :]]))
+    rest = numbers[_PARTS * width :]
+    return loop(np.concatenate([parts, rest if rest.dtype == parts.dtype else [loop(rest)]]))
 
 
 def _sums_of_columns(loop: Any, matrix: Any) -> Any:
@@ -172,10 +173,10 @@ def _factored(factor: Any, array: Any, xp: Any) -> tuple[Any, Any, bool]:
     turned, regular = by_columns(array), True
     pivots = np.empty((*array.shape[:-2], min(array.shape[-2:])), np.int32)
     size = math.prod(array.shape[-2:])
-    by_halves = ALONE < size <= PANELS and written("product") is not None
+    by_panels = ALONE < size <= PANELS and written("product") is not None
     for place in np.ndindex(array.shape[:-2]):
-        if by_halves and array.dtype.char == "f":
-            regular = factored_by_halves(factor, turned[place], pivots[place], xp) and regular
+        if by_panels and array.dtype.char == "f":
+            regular = factored_by_panels(turned[place], pivots[place], xp) and regular
             continue
         _, pivots[place], info = factor(turned[place].T, overwrite_a=1)
         regular = regular and info == 0
@@ -370,7 +371,10 @@ class RowKernels(Namespace):
         return found[..., None] if keepdims else found
 
     def exclusive_or(self, numbers: Any) -> Any:
-        loop = written("row_differences") if numbers.dtype == np.int64 and numbers.size else None
+        known = numbers.dtype == np.int64 or numbers.dtype.char == "f"
+        loop = written("row_differences") if known and numbers.size else None
+        if loop is None and numbers.dtype.kind == "f":
+            return self.exclusive_or(numbers.astype(np.float64).view(np.int64))
         if loop is None:
             return np.bitwise_xor.reduce(numbers, axis=-1)
         return loop(numbers) if numbers.ndim > 1 else _joined_by_parts(loop, numbers)

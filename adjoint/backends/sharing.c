@@ -23,6 +23,7 @@
 #define SHORTEST 8192      /* elements of a part */
 #define STEP 1024          /* parts begin at multiples of it, where vectors of one thread do */
 #define PATIENCE 200000    /* nanoseconds that a thread without work looks out for more */
+#define GAP 100000         /* of those, before it lets others have its processor */
 #define OPERANDS 32
 #define CORES 16
 #define THREADS 64
@@ -123,13 +124,16 @@ static int is_called(int number, unsigned seen) {
 
 /* Looks out for work for a while, then sleeps until the bell; there need be none even then. */
 static void wait_for_work(int number, unsigned seen) {
-    const long long end = nanoseconds() + PATIENCE;
-    while (number < __atomic_load_n(&allowed, __ATOMIC_RELAXED) && nanoseconds() < end) {
+    const long long start = nanoseconds();
+    long long now = start;
+    while (number < __atomic_load_n(&allowed, __ATOMIC_RELAXED) && now < start + PATIENCE) {
         for (int i = 0; i < 64; i++) {
             if (is_called(number, seen)) return;
             PAUSE();
         }
-        sched_yield(); /* to whom BLAS has given work, or another process */
+        now = nanoseconds();
+        /* To whom BLAS has given work, or another process, which may keep it for milliseconds. */
+        if (now > start + GAP) sched_yield();
     }
     pthread_mutex_lock(&lock);
     __atomic_fetch_add(&sleeping, 1, __ATOMIC_SEQ_CST);

@@ -84,12 +84,17 @@ class Flags:
                 refuse_no_flag(self.name, name, kwargs[name], self.known[name][1])
 
 
-def overridable(function: Function) -> Function:
-    """A public function whose calls modes and other classes may answer (call/overriding.py)."""
+def overridable(function: Function, briefly: Any = None) -> Function:
+    """A public function whose calls modes and other classes may answer (call/overriding.py).
+
+    `briefly` changes the first of some arguments where nobody answers, and tells whether it did.
+    """
     flags = Flags(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if briefly is not None and not kwargs and briefly(*args):
+            return args[0]
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
         if upper.composed is not None:
@@ -173,7 +178,12 @@ def asked(function: Function) -> Function:
 
 
 def with_extras(
-    name: str, function: Any, exact_out: Any, apart: bool, spreads: bool = False
+    name: str,
+    function: Any,
+    exact_out: Any,
+    apart: bool,
+    spreads: bool = False,
+    briefly: Any = None,
 ) -> Any:
     """A function that others may answer; it takes out=, and NumPy's names for dim and keepdim."""
     code = getattr(function, "__code__", None)
@@ -184,7 +194,7 @@ def with_extras(
         return asked(function)
     writes = "out" not in names and not name.endswith("_")
     if "dim" not in names and not writes:
-        return overridable(function)
+        return overridable(function, briefly)
     words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
     if names[:1] == ("A",):  # as PyTorch shows it; it takes input
         words.update(input="A", x="A")
@@ -233,12 +243,13 @@ def _register_composite(function: Any, options: dict[str, Any]) -> Any:
     exact_out: Any = options.pop("exact_out", False)
     apart: bool = options.pop("apart", False)
     spreads: bool = options.pop("spreads", False)  # after the first, all may come as one list
+    briefly: Any = options.pop("briefly", None)  # see overridable
     declared = Declaration(name, options)
     if renamed is not None:
         function.__name__ = declared.own
     if options:
         raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
-    declared.function = with_extras(name, function, exact_out, apart, spreads)
+    declared.function = with_extras(name, function, exact_out, apart, spreads, briefly)
     if declared.is_news():
         COMPOSITES[name] = declared.function
         DECLARED[name] = declared

@@ -231,7 +231,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if op.draws and not checked and open_levels.get():
         return draw_in_place(op, values, function)
     target: Tensor = values[0]
-    if op.mutate is not None and mutate_plainly(op, values):
+    if (op.mutate is not None or op.lane <= dispatch.BINARY) and mutate_plainly(op, values):
         return target
     settings = current()
     tensors = dispatch.tensors_in(values)
@@ -406,7 +406,13 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     if not spec.short or (extras is not None and extras.base is not None):
         return False
     arrays: list[Any] = [target.array]
-    for value in values[1:]:
+    count = len(values)
+    if op.mutate is None:  # one function of NumPy, which knows of no options
+        count = op.required
+        for i in range(count, len(values)):
+            if values[i] is not op.defaults[i]:
+                return False
+    for value in values[1:count]:
         if isinstance(value, Tensor):
             theirs = value.extras
             if value.special or (value.needs_grad and settings.grad_enabled):
@@ -426,8 +432,12 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     flags = target.array.flags
     if not flags.c_contiguous or not flags.writeable:
         return False
+    if op.aligned and count > 1:
+        refuse_partial_overlap(op.name + "_", target, dispatch.tensors_in(values))
     try:
-        if not written_by_loop(op, arrays):
+        if op.mutate is None:
+            op.direct(*arrays, out=target.array)
+        elif not written_by_loop(op, arrays):
             op.mutate(dispatch.NUMPY, *arrays)
     except Exception as error:
         raise complaint(op, arrays, error)
@@ -445,7 +455,9 @@ def written_by_loop(op: "Op", arrays: list[Any]) -> bool:
     return arrays[0].dtype.itemsize == 2 and op.fused.write(arrays, arrays[0])
 
 
-def restride(target: Any, size: Any, stride: Any, offset: Any) -> bool:
+def restride(
+    target: Any = None, size: Any = None, stride: Any = None, offset: Any = None, *more: Any
+) -> bool:
     """Show the memory of an ordinary NumPy tensor in another pattern, where nothing is recorded.
 
     False, and nothing is touched, if the call is not of this kind. The way of all views takes six
@@ -453,6 +465,8 @@ def restride(target: Any, size: Any, stride: Any, offset: Any) -> bool:
     """
     settings = current()
     if not settings.plain or type(target) is not Tensor or target.inference or target.needs_grad:
+        return False
+    if more or not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
         return False
     extras = target.extras
     if target.special or type(target.array) is not NDARRAY:
@@ -464,7 +478,9 @@ def restride(target: Any, size: Any, stride: Any, offset: Any) -> bool:
     owner = array
     while type(owner.base) is NDARRAY:
         owner = owner.base
-    if not array.flags.writeable or not owner.flags.c_contiguous or not whole.flags.c_contiguous:
+    if not array.flags.writeable or not owner.flags.c_contiguous:
+        return False
+    if whole is not owner and not whole.flags.c_contiguous:
         return False
     width: int = array.itemsize
     start = 0 if offset is None else offset
@@ -485,8 +501,8 @@ def restride(target: Any, size: Any, stride: Any, offset: Any) -> bool:
         return False
     if whole is not owner:
         start += address(whole) - address(owner)
-    before_change(target)
-    target.rare().origin = whole
+    if extras is None or extras.origin is None:
+        target.rare().origin = whole
     target.replace_array(NDARRAY(tuple(size), array.dtype, owner, start, tuple(steps)))
     target.counter().bump()
     return True

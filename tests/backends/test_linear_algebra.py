@@ -209,7 +209,7 @@ def test_symmetric_matrices_have_lapacks_pivots(kind: str, torch: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", [(315, 315), (230, 300), (330, 140), (3, 210, 210)])
-def test_factors_by_halves(shape: Any) -> None:
+def test_factors_by_panels(shape: Any) -> None:
     """A matrix of middle size has the pivots that LAPACK chooses for the whole."""
     pytest.importorskip("scipy")
     given = matrices(*shape, seed=5)
@@ -221,7 +221,7 @@ def test_factors_by_halves(shape: Any) -> None:
     np.testing.assert_allclose(packed, whole, rtol=1e-3, atol=5e-3)
 
 
-def test_factors_by_halves_of_a_singular_matrix() -> None:
+def test_factors_by_panels_of_a_singular_matrix() -> None:
     pytest.importorskip("scipy")
     matrix = matrices(315, 315, seed=5)
     matrix[:, 200] = 0

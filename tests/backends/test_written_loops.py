@@ -113,6 +113,10 @@ def test_folds(width: int, kind: Any) -> None:
         for numbers in (whole, whole[:, ::2], whole[:, ::-1]):
             expected = np.bitwise_xor.reduce(numbers, axis=1)
             np.testing.assert_array_equal(loop("row_differences")(numbers), expected)
+        for given in arrays((3, width), np.float32, True):
+            bits = given.astype(np.float64).view(np.int64)
+            expected = np.bitwise_xor.reduce(bits, axis=1)
+            np.testing.assert_array_equal(loop("row_differences")(given), expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -130,6 +134,8 @@ def test_sums_by_parts(shape: Any, kind: Any) -> None:
             np.testing.assert_allclose(found, expected, atol=limit)
     bits = array.reshape(-1).astype(np.float64).view(np.int64)
     assert PLAIN.exclusive_or(bits) == np.bitwise_xor.reduce(bits)
+    assert PLAIN.exclusive_or(array.reshape(-1)) == np.bitwise_xor.reduce(bits)
+    assert Namespace.exclusive_or(PLAIN, array.reshape(-1)) == np.bitwise_xor.reduce(bits)
     one = 1 + array / 1000
     found = PLAIN.prod(one, axis=one.ndim - 1, keepdims=True)
     close(found, np.prod(one.astype(np.float64), axis=-1, keepdims=True).astype(kind), kind)

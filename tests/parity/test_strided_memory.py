@@ -113,6 +113,26 @@ def test_no_pattern_reaches_beyond_the_memory_of_the_tensor(offset):
         x.as_strided_((2,), (1,), offset)
 
 
+@pytest.mark.parametrize("given", [(), ((2,),), ((2,), (1,), 0, 0), (2, 1)])
+def test_arguments_of_no_pattern(torch, given):
+    for library in (compat, torch):
+        with pytest.raises(TypeError):
+            library.arange(4.0).as_strided_(*given)
+
+
+@pytest.mark.parametrize("name", ["add_", "mul_", "copysign_"])
+def test_an_operand_that_lies_partly_where_a_change_writes(torch, name):
+    """Neither is a view: they were detached, and show parts of one memory."""
+    for library in (compat, torch):
+        x = library.arange(5.0)
+        written, read = (x.detach().as_strided_((4,), (1,), offset) for offset in (0, 1))
+        with pytest.raises(RuntimeError, match="memory"):
+            getattr(written, name)(read)
+        assert x.tolist() == [0, 1, 2, 3, 4]
+        getattr(written, name)(x.detach().as_strided_((4,), (1,), 0))
+        assert written._version == 4
+
+
 def test_a_storage_begins_where_its_tensor_does():
     x = compat.from_numpy(np.arange(10.0)[2:6])
     assert x[1:].storage().tolist() == [2.0, 3.0, 4.0, 5.0]

@@ -303,8 +303,8 @@ def _(rng: Generator) -> Iterator[Sample]:
     def windows(samples: Any, sizes: Any, wanted: Any, kernel: Any) -> Any:
         import torch
 
-        starts = torch.cat([((torch.arange(1) + samples[0, 0, 0]) * 0).long()])
-        return (starts + torch.tensor([0, 2])).reshape(1, 1, 2)
+        starts = torch.cat([((torch.arange(1) + samples[0, 0, 0]) * 0).int()])
+        return (starts + torch.tensor([0, 2], dtype=torch.int32)).reshape(1, 1, 2)
 
     yield Sample(
         (rng.uniform(size=(1, 1, 1)), (4,), (2,), (2,)), torch=windows, differentiate=False

@@ -86,6 +86,33 @@
         forget_exceptions();                                                                       \
     }
 
+/* The bits of floats as doubles, joined as those of whole numbers are. */
+static void row_differences_f32(char **args, const npy_intp *dimensions, const npy_intp *steps,
+                                void *data) {
+    const npy_intp count = dimensions[0], n = dimensions[1], step = steps[2];
+    for (npy_intp row = 0; row < count; row++) {
+        npy_int64 lanes[FOLD_LANES] = {0}, all = 0;
+        const char *from = ROW(0, row);
+        for (npy_intp i = 0; i < n; i += FOLD_LANES) {
+            const npy_intp left = n - i < FOLD_LANES ? n - i : FOLD_LANES;
+            float some[FOLD_LANES] = {0}; /* which have no bits */
+            double wide[FOLD_LANES];
+            npy_int64 bits[FOLD_LANES];
+            if (step == sizeof(float) && left == FOLD_LANES) {
+                memcpy(some, from + i * step, sizeof(some));
+            } else {
+                for (int k = 0; k < left; k++) some[k] = ELEMENT(const float, from, step, i + k);
+            }
+            for (int k = 0; k < FOLD_LANES; k++) wide[k] = some[k];
+            memcpy(bits, wide, sizeof(bits));
+            for (int k = 0; k < FOLD_LANES; k++) lanes[k] ^= bits[k];
+        }
+        for (int k = 0; k < FOLD_LANES; k++) all ^= lanes[k];
+        *(npy_int64 *)ROW(1, row) = all;
+    }
+    forget_exceptions();
+}
+
 #define DIFFERENCE(x, y) ((x) ^ (y))
 FOLDED_ROWS(float, f32, row_sums, SUM)
 FOLDED_ROWS(double, f64, row_sums, SUM)

@@ -434,7 +434,17 @@ def _spread_each(input_each: Any, shape: Any, dim: int, index_each: Any, batch_s
 )
 def spread(xp: Any, input: Array, shape: Any, dim: int, index: Array) -> Array:
     """Zeros of `shape` with input added where index names along dim: the gradient of gather."""
-    return _scatter_added(xp, xp.zeros(tuple(shape), input.dtype), dim, index, input)
+    sizes, axis = tuple(shape), normal_dim(dim, len(shape))
+    fills = input.shape == index.shape == _replaced(sizes, axis, index.shape)
+    if not fills or not len(sizes) == index.ndim > 0 or not index.size:
+        return _scatter_added(xp, xp.zeros(sizes, input.dtype), dim, index, input)
+    check_positions(xp, index, sizes[axis])
+    return xp.added_along(input, index, axis, sizes[axis])  # without a copy of the zeros
+
+
+def _replaced(sizes: Any, axis: int, others: Any) -> Any:
+    """Sizes, with that of others along an axis."""
+    return (*sizes[:axis], *others[axis : axis + 1], *sizes[axis + 1 :])
 
 
 def _scatter_added(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:

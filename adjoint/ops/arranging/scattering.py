@@ -262,7 +262,8 @@ def _parts_to_take_in(
     if index.size:
         check_index(whole, axis, chosen, values)
         check_positions(xp, chosen, whole.shape[axis])
-        values = values[tuple(slice(n) for n in chosen.shape)]
+        if values.shape != chosen.shape:
+            values = values[tuple(slice(n) for n in chosen.shape)]
     return whole, chosen, values, axis
 
 

@@ -245,11 +245,9 @@ def as_strided(input: Value, size: Any, stride: Any, storage_offset: int | None 
     return strided_view(*_pattern("as_strided", input, size, stride, storage_offset))
 
 
-@composite
+@composite(briefly=restride)
 def as_strided_(input: Value, size: Any, stride: Any, storage_offset: int | None = None) -> Value:
     """In-place form of as_strided: the tensor shows its memory in another pattern."""
-    if restride(input, size, stride, storage_offset):
-        return input
     return apply_inplace(strided_view, _pattern("as_strided_", input, size, stride, storage_offset))
 
 

@@ -218,18 +218,17 @@ def index_reduce_(
 
 def _wide_index(input: Any, dim: int, index: Any, source: Any) -> Any:
     """An index of slices as one of their elements."""
-    axis = normal_dim(dim, input.ndim)
-    if not source.ndim and index.numel() == 1:
+    axis, shape = normal_dim(dim, input.ndim), tuple(source.shape)
+    if not shape and index.numel() == 1:
         return reshape(index, ())
-    if index.ndim > 1 or not source.ndim or index.numel() != source.shape[axis]:
+    if index.ndim > 1 or not shape or index.numel() != shape[axis]:
         raise IndexError(
             f"index_reduce(): an index of shape {list(index.shape)} does not fit a source of shape "
-            f"{list(source.shape)}"
+            f"{list(shape)}"
         )
-    if source.ndim - axis == 2:  # the commonest, and by a shorter way
-        return expand(unsqueeze(index, -1), source.shape)
-    shape = [-1 if d == axis else 1 for d in range(source.ndim)]
-    return expand(reshape(index, shape), source.shape)
+    if len(shape) - axis == 2:  # the commonest, and by a shorter way
+        return expand(unsqueeze(index, -1), shape)
+    return expand(reshape(index, [-1 if d == axis else 1 for d in range(len(shape))]), shape)
 
 
 # ---- by mask and by flat position ----

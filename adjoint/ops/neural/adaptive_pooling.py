@@ -194,13 +194,13 @@ def greatest_at(
 
 @functools.lru_cache(maxsize=64)
 def _distances(sizes: Any, wanted: Any, kernel: Any) -> tuple[Any, Any, Any, Any]:
-    """For each dimension how far windows are apart, which is the last, where it is, and a step."""
+    """For each dimension how far windows are apart, which is the last, where it is; a count."""
     spans = [size - width for size, width in zip(sizes, kernel)]
     gaps = [span / (n - 1) if n > 1 else 0.0 for span, n in zip(spans, wanted)]
-    steps = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    last = host.arange(max(wanted)) == host.asarray(wanted)[:, None] - 1
-    columns = [host.asarray(each)[:, None] for each in (gaps, spans, steps)]
-    return columns[0], last, columns[1], columns[2]
+    count = host.arange(max(wanted))
+    last = count == host.asarray(wanted)[:, None] - 1
+    columns = [host.asarray(each)[:, None, None] for each in (gaps, spans)]
+    return columns[0], last[..., None], columns[1].astype("int32"), count[:, None]
 
 
 @general(batching=FOLD, home=None)
@@ -208,20 +208,22 @@ def random_windows(xp: Any, samples: Array, sizes: Any, wanted: Any, kernel: Any
     """Where in a flattened image windows begin whose distances samples decide.
 
     samples is (batch, channels, dimensions), of numbers in [0, 1); the result is
-    (batch, channels, windows).
+    (batch, channels, windows). Images go last on the way there: few windows are short rows.
     """
-    lead, count = samples.shape[:2], len(sizes)
+    lead, axes = samples.shape[:2], len(sizes)
     known = _distances(tuple(sizes), tuple(wanted), tuple(kernel))
-    gap, last, span, step = map(xp.asarray, known)
+    gap, last, span, count = map(xp.asarray, known)
+    each = samples.reshape(-1, axes)
     # Samples of an image are for its columns, then its rows; those of a volume in order.
-    offsets = (samples[..., ::-1] if count == 2 else samples)[..., None]
-    places = xp.floor((xp.arange(last.shape[1]) + offsets) * gap)
-    places = (places - xp.floor(offsets * gap.astype(samples.dtype))).astype("int64")
-    places = xp.where(last, span, places) * step
-    first: Any = 0
-    for axis, n in enumerate(wanted):
-        first = first + places[..., axis, :n].reshape(*lead, *_at(axis, n, count))
-    return first.reshape(*lead, math.prod(wanted))
+    offsets = xp.copied((each[:, ::-1] if axes == 2 else each).T, ordered=True)[:, None]
+    places = xp.floor((count + offsets) * gap) - xp.floor(offsets * gap.astype(samples.dtype))
+    narrow = math.prod(sizes) < 1 << 31  # what loops take, and half as much to write
+    places = xp.where(last, span, places.astype("int32" if narrow else "int64"))
+    first = places[0, : wanted[0]]
+    for axis in range(1, axes):
+        first = (first * sizes[axis])[:, None] + places[axis, : wanted[axis]]
+        first = first.reshape(math.prod(wanted[: axis + 1]), len(each))
+    return xp.copied(first.T, ordered=True).reshape(*lead, math.prod(wanted))
 
 
 def _inner_places(sizes: Any, kernel: Any) -> tuple[int, ...]:
@@ -230,10 +232,6 @@ def _inner_places(sizes: Any, kernel: Any) -> tuple[int, ...]:
     for size, width in zip(sizes, kernel):
         found = [place * size + n for place in found for n in range(width)]
     return tuple(found)
-
-
-def _at(axis: int, size: int, count: int) -> list[int]:
-    return [size if n == axis else 1 for n in range(count)]
 
 
 def _fractional_sizes(

@@ -22,6 +22,7 @@ from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.tensor import Tensor
 
 MOST_PLACES = 1 << 19  # of a table of windows
+MANY_PLACES = 8  # of a window: those are sooner compared all at once than side after side
 
 # ---- windows ----
 
@@ -168,9 +169,8 @@ def max_pool_back(
     apart = all(step > n * (width - 1) for step, n, width in zip(stride, dilation, kernel))
     found = _looped(xp, images, kernel, stride, padding, dilation)
     if found is not None and found[1].shape == pooled.shape:
-        flat = (*images.shape[:2], -1)
-        zeros = xp.zeros(images.shape, pooled.dtype).reshape(flat)
-        added = xp.combined_along("add", zeros, found[1].reshape(flat), pooled.reshape(flat), 2)
+        flat, size = (*images.shape[:2], -1), math.prod(images.shape[2:])
+        added = xp.added_along(pooled.reshape(flat), found[1].reshape(flat), 2, size)
         return added.reshape(images.shape)
     layout = Layout(kernel, stride, padding, dilation, 1)
     bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
@@ -214,6 +214,10 @@ def max_pool_values(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Array:
     """The maximum of each window of (batch, channels, *sizes); padding is a pair for each size."""
+    if math.prod(kernel) >= MANY_PLACES:
+        found = _looped(xp, images, kernel, stride, padding, dilation)
+        if found is not None:
+            return found[0]
     bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
     return _reduced(xp, bordered, kernel, stride, dilation, xp.maximum)
 

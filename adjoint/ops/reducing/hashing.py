@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.rule import FRONT
-from adjoint.dtypes import FLOAT, category_of, float64, int64, uint64
+from adjoint.dtypes import FLOAT, category_of, float32, float64, int64, uint64
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flatten, movedim, reshape, view_dtype
 from adjoint.ops.op import composite, general
@@ -12,7 +12,7 @@ from adjoint.ops.reducing.reduction import axes_of
 
 @general(home=None, batching=FRONT)
 def exclusive_or(xp: Any, input: Array) -> Array:
-    """The exclusive or of whole numbers over the last dimension."""
+    """The exclusive or of whole numbers, or of others' bits as doubles, over the last dimension."""
     return xp.exclusive_or(input)
 
 
@@ -26,8 +26,10 @@ def hash_tensor(input: Value, dim: Any = (), *, keepdim: bool = False, mode: int
     axes = _axes(input, dim)
     kept = [size for axis, size in enumerate(input.shape) if axis not in axes]
     shape = [1 if axis in axes else size for axis, size in enumerate(input.shape)]
-    wide = input.detach().to(float64 if category_of(input.dtype) == FLOAT else int64)
-    numbers = view_dtype(wide, int64)
+    numbers = input.detach()
+    if numbers.dtype is not float32:  # which are made wide, and joined, in one go
+        wide = numbers.to(float64 if category_of(input.dtype) == FLOAT else int64)
+        numbers = view_dtype(wide, int64)
     if kept and axes:
         numbers = flatten(movedim(numbers, axes, tuple(range(-len(axes), 0))), len(kept))
     else:
