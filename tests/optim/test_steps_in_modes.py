@@ -6,7 +6,19 @@ import pytest
 import adjoint.compat.torch as torch
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
 
-NAMES = "SGD Adam AdamW RMSprop Adagrad Adadelta Adamax NAdam RAdam Rprop ASGD".split()
+NAMES = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "RMSprop",
+    "Adagrad",
+    "Adadelta",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "Rprop",
+    "ASGD",
+]
 
 
 class Log(TorchDispatchMode):
