@@ -20,6 +20,7 @@ from adjoint.compat.aten_steps import (
     composed_matrices,
     composed_networks,
     composed_places,
+    composed_pools,
     composed_products,
     composed_samples,
 )
@@ -37,6 +38,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,
     **composed_images.FUNCTIONS,
+    **composed_pools.FUNCTIONS,
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
 # Operations that adjoint makes of several, and has no op for; its views are known as views.
