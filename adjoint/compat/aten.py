@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.autograd.forward_ad import zeros_laid_out_as
 from adjoint.call.dispatch import conj, write_out
+from adjoint.compat.aten_bags import BAGS
 from adjoint.compat.aten_fourier import FOURIER
 from adjoint.compat.aten_gradients import GRADIENTS
 from adjoint.compat.aten_images import IMAGES
@@ -239,7 +240,8 @@ _FUNCTIONS = (
 # Those that no table of adjoint's has.
 PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)
-    for each in (*_FUNCTIONS, *PARTS, *GRADIENTS, *NETWORKS, *IMAGES, *POOLS, *FOURIER, *MATRICES)
+    for table in (_FUNCTIONS, PARTS, GRADIENTS, NETWORKS, IMAGES, POOLS, BAGS, FOURIER, MATRICES)
+    for each in table
 }
 PRIVATE["_chunk_cat"] = with_extras("_chunk_cat", _chunk_cat, exact_out=TypeError, apart=False)
 # Those that torch itself has too.

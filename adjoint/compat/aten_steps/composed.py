@@ -13,6 +13,7 @@ from adjoint.call.half_precision import half_type
 from adjoint.call.layers import lies_in
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.aten_steps import (
+    composed_bags,
     composed_cells,
     composed_factors,
     composed_images,
@@ -39,6 +40,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_losses.FUNCTIONS,
     **composed_images.FUNCTIONS,
     **composed_pools.FUNCTIONS,
+    **composed_bags.FUNCTIONS,
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
 # Operations that adjoint makes of several, and has no op for; its views are known as views.
