@@ -24,6 +24,7 @@ from adjoint.compat.aten_steps import (
     composed_pools,
     composed_products,
     composed_samples,
+    composed_writing,
 )
 from adjoint.compat.aten_steps.answering import GROUND, asking
 from adjoint.compat.aten_steps.recorded import is_taken_apart
@@ -40,6 +41,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_losses.FUNCTIONS,
     **composed_images.FUNCTIONS,
     **composed_pools.FUNCTIONS,
+    **composed_writing.FUNCTIONS,
     **composed_bags.FUNCTIONS,
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}

@@ -1,0 +1,193 @@
+"""Ops that adjoint's functions and rules are made of and PyTorch has not, in its operations."""
+
+from typing import Any, Final
+
+from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.kept import beside, from_front
+from adjoint.compat.aten_steps.memory import through
+from adjoint.compat.aten_steps.places import CHANGES
+from adjoint.dtypes import float32, int64
+from adjoint.ops.arranging.conversion import contiguous_format
+
+# ---- placed and picked ----
+
+
+def _pick_along(ask: Steps, input: Any, index: Any, dim: int) -> Any:
+    return ask("gather", input, dim, index) if input.ndim else ask("clone", input)
+
+
+def _place_along(
+    ask: Steps, input: Any, index: Any, dim: int, size: int, distinct: bool = True
+) -> Any:
+    if not input.ndim:
+        return ask("clone", input)
+    shape = list(input.shape)
+    shape[dim] = size
+    zeros = ask("new_zeros", input, shape)
+    return ask("scatter" if distinct else "scatter_add", zeros, dim, index, input)
+
+
+def _unpooled(ask: Steps, input: Any, places: Any, size: int) -> Any:
+    return _place_along(ask, input, places, 2, size)
+
+
+def _spread(ask: Steps, input: Any, shape: Any, dim: int, index: Any) -> Any:
+    zeros = ask("new_zeros", input, list(shape))
+    return ask("scatter_add", zeros, dim, index, input)
+
+
+def _times_met(ask: Steps, index: Any, shape: Any, dim: int) -> Any:
+    place = {**beside(index), "dtype": float32}
+    zeros = ask("zeros", list(shape), **place)
+    return ask("scatter_add", zeros, dim, index, ask("ones_like", index, dtype=float32))
+
+
+def _diagonal_place(
+    ask: Steps, input: Any, shape: Any, offset: int, dim1: int, dim2: int
+) -> Any:
+    dims = from_front((dim1, dim2), len(shape))
+    return ask("diagonal_backward", input, list(shape), offset, *dims)
+
+
+def _folded(ask: Steps, input: Any, shape: Any, dimension: int, size: int, step: int) -> Any:
+    dim = dimension % max(len(shape), 1)
+    return ask("unfold_backward", input, list(shape), dim, size, step)
+
+
+def _masked_collect(ask: Steps, input: Any, mask: Any, shape: Any) -> Any:
+    return ask("masked_scatter_backward", input, mask, list(shape))
+
+
+def _setitem(ask: Steps, input: Any, index: Any, value: Any) -> Any:
+    whole = ask("clone", input)
+    CHANGES["setitem"](ask, whole, index, value)
+    return whole
+
+
+def _through_memory(ask: Steps, input: Any, source: Any, target: Any, mean: str) -> Any:
+    return through(ask, input, source, target, mean)
+
+
+def _repeated_index(ask: Steps, repeats: Any, size: Any = None, total: Any = None) -> Any:
+    if not repeats.ndim:
+        repeats = ask("view", repeats, [1])
+    if size is not None and repeats.shape[0] == 1 != size:
+        repeats = ask("expand", repeats, [size])
+    return ask("repeat_interleave.Tensor", repeats, output_size=total)
+
+
+# ---- along a dimension ----
+
+
+def _moved(ask: Steps, input: Any, dim: int, step: int, fill: Any = 0) -> Any:
+    if not input.ndim:
+        return ask("clone", input)
+    place, length = dim % input.ndim, input.shape[dim]
+    after = input.ndim - place - 1
+    sides = [step, -step]
+    if abs(step) >= length:
+        return ask("full_like", input, fill)
+    return ask("constant_pad_nd", input, [0, 0] * after + sides, fill)
+
+
+def _recurrence(ask: Steps, input: Any, factor: Any, dim: int, step: int) -> Any:
+    place, length = dim % max(input.ndim, 1), input.shape[dim] if input.ndim else 0
+    if not length:
+        return ask("clone", input)
+    rows: list[Any] = []
+    order = range(length) if step > 0 else range(length - 1, -1, -1)
+    for number in order:
+        row = ask("select", input, place, number)
+        if rows:
+            share = ask("mul", ask("select", factor, place, number), rows[-1])
+            row = ask("add", row, share)
+        rows.append(row)
+    return ask("stack", rows if step > 0 else rows[::-1], place)
+
+
+# ---- windows ----
+
+
+def spread_windows(
+    ask: Steps, images: Any, sizes: Any, kernel: Any, stride: Any, padding: Any, counting: Any
+) -> Any:
+    """The gradient of means over windows; a border that is not even is cut off again."""
+    sides = [before for before, _ in padding]
+    even = all(before == after for before, after in padding)
+    wide = list(sizes) if even else [n + b + a for n, (b, a) in zip(sizes, padding, strict=True)]
+    lengths = sides if even else [0] * len(sides)
+    whole = ask("new_zeros", images, [*images.shape[:2], *wide])
+    rest = (kernel, stride, lengths, False, *counting)
+    found = ask(f"avg_pool{len(sides)}d_backward", images, whole, *rest)
+    if even:
+        return found
+    return ask("constant_pad_nd", found, [-side for pair in reversed(padding) for side in pair])
+
+
+# ---- matrices ----
+
+
+def _joined_blocks(ask: Steps, tensors: Any) -> Any:
+    return ask("block_diag", list(tensors))
+
+
+def _ldl_factors(ask: Steps, A: Any, hermitian: bool) -> Any:
+    return ask("linalg_ldl_factor_ex", A, hermitian=hermitian)
+
+
+def _ldl_solved(ask: Steps, LD: Any, pivots: Any, B: Any, hermitian: bool) -> Any:
+    return ask("linalg_ldl_solve", LD, pivots, B, hermitian=hermitian)
+
+
+def _pseudo_inverse(
+    ask: Steps, A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False
+) -> Any:
+    return ask("linalg_pinv", A, atol=atol, rtol=rtol, hermitian=hermitian)
+
+
+# ---- distinct elements ----
+
+
+def _unique_all(
+    ask: Steps, input: Any, dim: int | None = None, numbered: bool = True, counted: bool = True
+) -> Any:
+    if dim is None:
+        return ask("_unique2", input, True, numbered, counted)
+    return ask("unique_dim", input, dim % max(input.ndim, 1), True, numbered, counted)
+
+
+def _unique_runs(
+    ask: Steps, input: Any, dim: int | None = None, numbered: bool = True, counted: bool = True
+) -> Any:
+    return ask("unique_consecutive", input, numbered, counted, dim)
+
+
+def _laguerre(ask: Steps, input: Any, n: Any, alpha: float = 0.0) -> Any:
+    if alpha:  # which PyTorch has not: a sum of those of lower degrees, told by who asks
+        return ask("laguerre", input, n, alpha)
+    return ask("special_laguerre_polynomial_l", input, n)
+
+
+STEPS: Final[dict[str, Any]] = {
+    "pick_along": _pick_along,
+    "place_along": _place_along,
+    "unpooled": _unpooled,
+    "spread": _spread,
+    "times_met": _times_met,
+    "diagonal_place": _diagonal_place,
+    "folded": _folded,
+    "masked_collect": _masked_collect,
+    "setitem": _setitem,
+    "through_memory": _through_memory,
+    "repeated_index": _repeated_index,
+    "moved": _moved,
+    "recurrence": _recurrence,
+    "spread_windows": spread_windows,
+    "joined_blocks": _joined_blocks,
+    "ldl_factors": _ldl_factors,
+    "ldl_solved": _ldl_solved,
+    "pseudo_inverse": _pseudo_inverse,
+    "unique_all": _unique_all,
+    "unique_runs": _unique_runs,
+    "laguerre": _laguerre,
+}
