@@ -7,6 +7,7 @@ from typing import Any
 from adjoint.autograd.forward_ad import zeros_laid_out_as
 from adjoint.call.dispatch import conj, write_out
 from adjoint.compat.aten_bags import BAGS
+from adjoint.compat.aten_counts import COUNTS
 from adjoint.compat.aten_fourier import FOURIER
 from adjoint.compat.aten_gradients import GRADIENTS
 from adjoint.compat.aten_images import IMAGES
@@ -238,9 +239,10 @@ _FUNCTIONS = (
     _batch_norm_with_update,
 )
 # Those that no table of adjoint's has.
+_TABLES = (_FUNCTIONS, PARTS, GRADIENTS, NETWORKS, IMAGES, POOLS, BAGS, COUNTS, FOURIER, MATRICES)
 PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)
-    for table in (_FUNCTIONS, PARTS, GRADIENTS, NETWORKS, IMAGES, POOLS, BAGS, FOURIER, MATRICES)
+    for table in _TABLES
     for each in table
 }
 PRIVATE["_chunk_cat"] = with_extras("_chunk_cat", _chunk_cat, exact_out=TypeError, apart=False)

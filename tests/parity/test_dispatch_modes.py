@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
+from adjoint.compat import pytorch_names
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
 from tests.parity import dispatch_functions, dispatch_matrices
 from tests.parity.dispatch_programs import DERIVED, DRAWN, VALUED
@@ -369,6 +370,42 @@ def test_a_mode_sees_the_same_steps_where_nothing_is_derived(torch, name):
     assert names[0] == names[1]
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-4)
+
+
+def seen_names(program, kind):
+    """The names of what a mode sees of a program and its gradients, also if those are recorded."""
+    seen = set()
+
+    class Looking(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.add(str(func))
+            return func(*args, **(kwargs or {}))
+
+    for recorded in (False, True):
+        x, y = (
+            compat.tensor(numbers, dtype=kind, requires_grad=True)
+            for numbers in ([[0.1, 0.2, 0.3], [0.5, 0.7, 0.9]], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        )
+        with Looking():
+            loss = (program(compat, x, y) ** 2).sum()
+            grads = compat.autograd.grad(loss, [x, y], None, None, recorded, True)
+            slopes = [grad for grad in grads if grad is not None and grad.requires_grad]
+            if slopes:
+                compat.autograd.grad(slopes[0].sum(), [x, y], allow_unused=True)
+    return seen
+
+
+ALL = dispatch_functions.NAMED | dispatch_functions.KNOWN
+ONCE = ["ctc_loss", "ctc_loss by tensors", "segment_reduce"]  # which have no second derivatives
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", ALL)
+def test_a_mode_sees_no_names_but_pytorchs(name, kind):
+    seen = seen_names(ALL[name], getattr(compat, kind))
+    names = [each.split(".")[1:] for each in seen]
+    assert [name for name, overload in names if overload not in pytorch_names.overloads(name)] == []
+    assert seen
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -5,9 +5,9 @@ from typing import Any, Final
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.kept import beside, from_front
 from adjoint.compat.aten_steps.memory import through
+from adjoint.compat.aten_steps.networks import rounded_up
 from adjoint.compat.aten_steps.places import CHANGES
-from adjoint.dtypes import float32, int64
-from adjoint.ops.arranging.conversion import contiguous_format
+from adjoint.dtypes import float32
 
 # ---- placed and picked ----
 
@@ -108,20 +108,28 @@ def _recurrence(ask: Steps, input: Any, factor: Any, dim: int, step: int) -> Any
 # ---- windows ----
 
 
-def spread_windows(
+def _spread_windows(
     ask: Steps, images: Any, sizes: Any, kernel: Any, stride: Any, padding: Any, counting: Any
 ) -> Any:
     """The gradient of means over windows; a border that is not even is cut off again."""
-    sides = [before for before, _ in padding]
-    even = all(before == after for before, after in padding)
-    wide = list(sizes) if even else [n + b + a for n, (b, a) in zip(sizes, padding, strict=True)]
-    lengths = sides if even else [0] * len(sides)
-    whole = ask("new_zeros", images, [*images.shape[:2], *wide])
-    rest = (kernel, stride, lengths, False, *counting)
-    found = ask(f"avg_pool{len(sides)}d_backward", images, whole, *rest)
-    if even:
+    rank = len(padding)
+    given = rounded_up(sizes, kernel, stride, padding)
+    if given is None and counting[1] is None:
+        return ask("spread_windows", images, sizes, kernel, stride, padding, counting)
+    wide = [n + b + a for n, (b, a) in zip(sizes, padding, strict=True)]
+    whole = ask("new_zeros", images, [*images.shape[:2], *(wide if given is None else sizes)])
+    window = (kernel, stride, *(given or ([0] * rank, False)))
+    found = ask(f"avg_pool{rank}d_backward", images, whole, *window, *counting)
+    if given is not None:
         return found
     return ask("constant_pad_nd", found, [-side for pair in reversed(padding) for side in pair])
+
+
+def _greatest_in(ask: Steps, input: Any, sizes: Any) -> Any:
+    if len(sizes) > 1:
+        return ask(f"adaptive_max_pool{len(sizes)}d", input, list(sizes))
+    found = ask("adaptive_max_pool2d", ask("unsqueeze", input, -2), [1, *sizes])
+    return [ask("squeeze", part, -2) for part in found]
 
 
 # ---- matrices ----
@@ -182,7 +190,8 @@ STEPS: Final[dict[str, Any]] = {
     "repeated_index": _repeated_index,
     "moved": _moved,
     "recurrence": _recurrence,
-    "spread_windows": spread_windows,
+    "spread_windows": _spread_windows,
+    "greatest_in": _greatest_in,
     "joined_blocks": _joined_blocks,
     "ldl_factors": _ldl_factors,
     "ldl_solved": _ldl_solved,

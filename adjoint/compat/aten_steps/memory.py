@@ -55,17 +55,17 @@ def through(ask: Steps, input: Any, source: Any, target: Any, mean: str) -> Any:
     numbers = None
     if overlaps or is_shared:
         numbers = ask("arange", 0, count, **{**beside(input), "dtype": int64})
-    met = _met(ask, numbers, memory, shared, shared[2] - low) if is_shared else None
-    if mean == "source" and met is not None:
+    if mean == "source" and is_shared:
+        met = _met(ask, numbers, memory, shared, shared[2] - low)
         input = ask("div", input, ask("as_strided", met, *written, offsets[0]))
     if overlaps:
         places = ask("as_strided", numbers, *written, offsets[0])
-        places, values = reshaped(ask, places, [-1]), reshaped(ask, input, [-1])
-        ask("index_add_", memory, 0, places, values)
+        values = reshaped(ask, input, [-1])
+        ask("index_add_", memory, 0, reshaped(ask, places, [-1]), values)
     else:
         ask("copy_", ask("as_strided", memory, *written, offsets[0]), input)
-    if mean == "target" and met is not None:
-        memory = ask("div", memory, met)
+    if mean == "target" and is_shared:
+        memory = ask("div_", memory, _met(ask, numbers, memory, shared, shared[2] - low))
     return ask("as_strided", memory, list(target[0]), list(target[1]), offsets[1])
 
 
@@ -80,9 +80,9 @@ def _summed(ask: Steps, input: Any, source: Any) -> Any:
 
 
 def _met(ask: Steps, numbers: Any, memory: Any, pattern: Any, offset: int) -> Any:
-    """How many elements of a pattern share each place, 1 where there is none."""
+    """How many elements of a pattern share each place."""
+    counts = ask("zeros_like", memory)
     places = ask("as_strided", numbers, list(pattern[0]), list(pattern[1]), offset)
     places = reshaped(ask, places, [-1])
-    ones = ask("ones", [places.shape[0]], **beside(memory))
-    counts = ask("index_add_", ask("zeros_like", memory), 0, places, ones)
-    return ask("clamp_min", counts, 1)
+    ones = ask("expand", ask("ones", [1], **beside(memory)), [places.shape[0]])
+    return ask("index_add_", counts, 0, places, ones)

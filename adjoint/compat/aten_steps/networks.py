@@ -14,6 +14,22 @@ def even_padding(pairs: Any) -> list[int] | None:
     return [before for before, _ in pairs]
 
 
+def rounded_up(
+    sizes: Any, kernel: Any, stride: Any, padding: Any
+) -> tuple[list[int], bool] | None:
+    """The padding of each dimension, and whether ceil_mode made that behind another; or None."""
+    lengths = even_padding(padding)
+    if lengths is not None:
+        return lengths, False
+    for size, width, step, (before, after) in zip(sizes, kernel, stride, padding, strict=True):
+        count = -(-(size + 2 * before - width) // step) + 1
+        if (count - 1) * step >= size + before:
+            count -= 1
+        if after < before or (size + before + after - width) // step + 1 != count:
+            return None
+    return [before for before, _ in padding], True
+
+
 def beyond(
     images: Any, weight: Any, sizes: Any, stride: Any, padding: Any, dilation: Any
 ) -> tuple[list[int], list[int]] | None:
@@ -155,11 +171,13 @@ def _max_pool_back(
 def _average_windows(
     ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, counting: Any
 ) -> Any:
-    lengths = even_padding(padding)
-    if lengths is None or images.ndim not in (4, 5):
+    found = rounded_up(images.shape[2:], kernel, stride, padding)
+    if images.ndim not in (4, 5) or (found is None and counting[1] is None):
         return ask("average_windows", images, kernel, stride, padding, counting)
-    rest = (kernel, stride, lengths, False, *counting)
-    return ask(f"avg_pool{images.ndim - 2}d", images, *rest)
+    if found is None:  # the divisor is given, so that a border may count
+        sides = [side for pair in reversed(padding) for side in pair]
+        images, found = ask("constant_pad_nd", images, sides, 0.0), ([0] * len(padding), False)
+    return ask(f"avg_pool{images.ndim - 2}d", images, kernel, stride, *found, *counting)
 
 
 def _columns_of(
