@@ -264,3 +264,27 @@ KNOWN: dict[str, Any] = {
     "lstsq": lambda torch, x, y: torch.linalg.lstsq(x.mT, y.mT).solution,
     "pinv": lambda torch, x, y: torch.linalg.pinv(x),
 }
+
+# Without second derivatives, or those of adjoint's own ops.
+ONCE = ("ctc_loss", "ctc_loss by tensors", "fractional_max_pool2d", "the largest of bags")
+# Also in bfloat16.
+NARROW = (
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "fractional_max_pool2d",
+    "max_unpool2d",
+    "max_pool1d",
+    "max_pool3d",
+    "avg_pool1d",
+    "bags of rows",
+    "the largest of bags",
+    "index_put",
+    "select_scatter",
+    "slice_scatter",
+    "scatter_reduce of prod",
+    "index_reduce of mean",
+    "as_strided",
+    "unfold along a dimension",
+    "masked_scatter",
+    "logcumsumexp",
+)

@@ -22,7 +22,8 @@ def _changes(shape: Any, sizes: Any, dims: Any) -> tuple[list[tuple[int, int]], 
     return cuts, filled
 
 
-def _fitted(ask: Steps, input: Any, sizes: Any, dims: Any) -> Any:
+def fitted(ask: Steps, input: Any, sizes: Any, dims: Any) -> Any:
+    """A tensor cut to sizes, or filled up with zeros."""
     cuts, filled = _changes(input.shape, sizes, dims)
     for dim, size in cuts:
         input = ask("slice", input, dim, 0, size)
@@ -58,7 +59,7 @@ def _complex_transform(
     is_complex = input.array.dtype.kind == "c"
     if not is_complex and len(dims) != 1:
         input, is_complex = _as_complex(ask, input), True
-    input = _fitted(ask, input, sizes, dims)
+    input = fitted(ask, input, sizes, dims)
     if not dims:
         return ask("clone", input)
     if not is_complex:
@@ -69,13 +70,13 @@ def _complex_transform(
 
 def _real_to_half(ask: Steps, input: Any, sizes: Any, dims: Any, norm: str) -> Any:
     dims = from_front(dims, input.ndim)
-    return ask("_fft_r2c", _fitted(ask, input, sizes, dims), dims, FORTH.index(norm), True)
+    return ask("_fft_r2c", fitted(ask, input, sizes, dims), dims, FORTH.index(norm), True)
 
 
 def _half_to_real(ask: Steps, input: Any, sizes: Any, dims: Any, norm: str) -> Any:
     dims = from_front(dims, input.ndim)
     half = (*sizes[:-1], sizes[-1] // 2 + 1)
-    input = _fitted(ask, _as_complex(ask, input), half, dims)
+    input = fitted(ask, _as_complex(ask, input), half, dims)
     return ask("_fft_c2r", input, dims, BACK.index(norm), sizes[-1])
 
 

@@ -3,11 +3,13 @@
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.fourier import fitted
 from adjoint.compat.aten_steps.kept import beside, from_front
 from adjoint.compat.aten_steps.memory import through
-from adjoint.compat.aten_steps.networks import rounded_up
+from adjoint.compat.aten_steps.networks import as_images, rounded_up
 from adjoint.compat.aten_steps.places import CHANGES
-from adjoint.dtypes import float32
+from adjoint.dtypes import float32, int64
+from adjoint.tensors.tensor import Tensor
 
 # ---- placed and picked ----
 
@@ -113,11 +115,15 @@ def _spread_windows(
 ) -> Any:
     """The gradient of means over windows; a border that is not even is cut off again."""
     rank = len(padding)
+    if rank == 1:
+        wide = as_images(kernel, stride, padding)
+        lines = ask("unsqueeze", images, -2)
+        return ask("squeeze", _spread_windows(ask, lines, (1, *sizes), *wide, counting), -2)
     given = rounded_up(sizes, kernel, stride, padding)
     if given is None and counting[1] is None:
         return ask("spread_windows", images, sizes, kernel, stride, padding, counting)
-    wide = [n + b + a for n, (b, a) in zip(sizes, padding, strict=True)]
-    whole = ask("new_zeros", images, [*images.shape[:2], *(wide if given is None else sizes)])
+    around = [n + b + a for n, (b, a) in zip(sizes, padding, strict=True)]
+    whole = ask("new_zeros", images, [*images.shape[:2], *(around if given is None else sizes)])
     window = (kernel, stride, *(given or ([0] * rank, False)))
     found = ask(f"avg_pool{rank}d_backward", images, whole, *window, *counting)
     if given is not None:
@@ -151,6 +157,56 @@ def _pseudo_inverse(
     ask: Steps, A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False
 ) -> Any:
     return ask("linalg_pinv", A, atol=atol, rtol=rtol, hermitian=hermitian)
+
+
+def _lstsq_facts(ask: Steps, A: Any, rcond: Any = None) -> Any:
+    if isinstance(rcond, Tensor):
+        rank = ask("linalg_matrix_rank.atol_rtol_tensor", A, rtol=rcond)
+    else:
+        rank = ask("linalg_matrix_rank.atol_rtol_float", A, rtol=rcond)
+    return rank, ask("_linalg_svd", A, False, False)[1]
+
+
+# ---- bags ----
+
+
+def _bag_numbers(ask: Steps, offsets: Any, places: int, count: int) -> Any:
+    numbers = ask("arange", places, **{**beside(offsets), "dtype": int64})
+    starts = ask("slice", offsets, 0, 0, count)
+    return ask("sub", ask("bucketize", numbers, starts, right=True), 1)
+
+
+def _bag_sizes(ask: Steps, bags: Any, counted: Any, count: int) -> Any:
+    zeros = ask("zeros", [count], **{**beside(bags), "dtype": int64})
+    return ask("scatter_add", zeros, 0, bags, ask("_to_copy", counted, dtype=int64))
+
+
+def _regrouped_rows(ask: Steps, input: Any, sources: Any, targets: Any, count: int) -> Any:
+    zeros = ask("new_zeros", input, [count, input.shape[1]])
+    return ask("index_add", zeros, 0, targets, ask("index_select", input, 0, sources))
+
+
+def _summed_rows(ask: Steps, input: Any, indices: Any, count: int) -> Any:
+    return ask("embedding_dense_backward", input, indices, count, -1, False)
+
+
+# ---- parts of gradients ----
+
+
+def _gated_slopes(ask: Steps, slope: Any, input: Any, dim: int) -> Any:
+    return ask("glu_backward", slope, input, dim)
+
+
+def _interior_scaled(ask: Steps, input: Any, factor: float, size: int, dim: int) -> Any:
+    whole = ask("clone", input)
+    end = min((size + 1) // 2, input.shape[dim])
+    if end > 1:
+        ask("mul_", ask("slice", whole, dim % input.ndim, 1, end), factor)
+    return whole
+
+
+def _fitted(ask: Steps, input: Any, sizes: Any, dims: Any) -> Any:
+    return fitted(ask, input, sizes, from_front(dims, input.ndim))
 
 
 # ---- distinct elements ----
@@ -192,6 +248,14 @@ STEPS: Final[dict[str, Any]] = {
     "recurrence": _recurrence,
     "spread_windows": _spread_windows,
     "greatest_in": _greatest_in,
+    "lstsq_facts": _lstsq_facts,
+    "bag_numbers": _bag_numbers,
+    "bag_sizes": _bag_sizes,
+    "regrouped_rows": _regrouped_rows,
+    "summed_rows": _summed_rows,
+    "gated_slopes": _gated_slopes,
+    "interior_scaled": _interior_scaled,
+    "fitted": _fitted,
     "joined_blocks": _joined_blocks,
     "ldl_factors": _ldl_factors,
     "ldl_solved": _ldl_solved,

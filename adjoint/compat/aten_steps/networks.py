@@ -30,6 +30,11 @@ def rounded_up(
     return [before for before, _ in padding], True
 
 
+def as_images(kernel: Any, stride: Any, padding: Any) -> tuple[Any, Any, Any]:
+    """Windows over rows as windows over images of one row."""
+    return (1, *kernel), (1, *stride), ((0, 0), *padding)
+
+
 def beyond(
     images: Any, weight: Any, sizes: Any, stride: Any, padding: Any, dilation: Any
 ) -> tuple[list[int], list[int]] | None:
@@ -149,6 +154,9 @@ def _pooled(
     ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, which: int
 ) -> Any:
     own = ("max_pool_values", "max_pool_places")[which]
+    if images.ndim == 3:
+        rows = (*as_images(kernel, stride, padding), (1, *dilation), which)
+        return ask("squeeze", _pooled(ask, ask("unsqueeze", images, -2), *rows), -2)
     lengths = even_padding(padding)
     if lengths is None or images.ndim not in (4, 5):
         return ask(own, images, kernel, stride, padding, dilation)
@@ -159,18 +167,26 @@ def _pooled(
 def _max_pool_back(
     ask: Steps, pooled: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Any:
+    if images.ndim == 3:
+        rows = (*as_images(kernel, stride, padding), (1, *dilation))
+        both = (ask("unsqueeze", each, -2) for each in (pooled, images))
+        return ask("squeeze", _max_pool_back(ask, *both, *rows), -2)
     lengths = even_padding(padding)
-    if lengths is None or images.ndim != 4:
+    if lengths is None or images.ndim not in (4, 5):
         return ask("max_pool_back", pooled, images, kernel, stride, padding, dilation)
     with unseen():
         places = max_pool_places(images, kernel, stride, padding, dilation)
     rest = (kernel, stride, lengths, dilation, False, places)
-    return ask("max_pool2d_with_indices_backward", pooled, images, *rest)
+    return ask(f"{_pool_name(images.ndim)}_backward", pooled, images, *rest)
 
 
 def _average_windows(
     ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, counting: Any
 ) -> Any:
+    if images.ndim == 3:
+        wide = as_images(kernel, stride, padding)
+        found = _average_windows(ask, ask("unsqueeze", images, -2), *wide, counting)
+        return ask("squeeze", found, -2)
     found = rounded_up(images.shape[2:], kernel, stride, padding)
     if images.ndim not in (4, 5) or (found is None and counting[1] is None):
         return ask("average_windows", images, kernel, stride, padding, counting)
