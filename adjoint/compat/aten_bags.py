@@ -9,6 +9,7 @@ from typing import Any, Final
 from adjoint.compat.aten_networks import slopes
 from adjoint.creation.factories import tensor
 from adjoint.dtypes import int64
+from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.indexing import gather, masked_fill, scatter_add
 from adjoint.ops.arranging.shape import cat, expand, stack, unsqueeze
 from adjoint.ops.elementwise.powers import logaddexp
@@ -99,7 +100,9 @@ def _embedding_bag_per_sample_weights_backward(
 
 
 def _as_numbers(lengths: Any) -> Any:
-    return lengths.long() if isinstance(lengths, Tensor) else tensor(list(lengths), dtype=int64)
+    if isinstance(lengths, Tensor):
+        return to(lengths, int64)
+    return tensor(list(lengths), dtype=int64)
 
 
 def _path_arguments(targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> Any:
@@ -112,7 +115,9 @@ def _sums_of_paths(log_probs: Any, labels: Any, blank: int) -> Any:
     """For each sample, frame and state the logarithm of what paths come there with."""
     batch, count = labels.shape
     blanks = labels.new_full((batch, count), blank)
-    states = cat([stack([blanks, labels], 2).reshape(batch, -1), labels.new_full((batch, 1), blank)], 1)
+    states = cat(
+        [stack([blanks, labels], 2).reshape(batch, -1), labels.new_full((batch, 1), blank)], 1
+    )
     emitted = gather(log_probs, 2, expand(states, (log_probs.shape[0], *states.shape)))
     never = log_probs.new_full((batch, 2 * count + 1), -math.inf)
     skips = (states[:, 2:] != blank) & (states[:, 2:] != states[:, :-2])

@@ -125,7 +125,11 @@ NAMED: dict[str, Any] = {
     ).sum(),
     "the largest of bags": lambda torch, x, y: (
         torch.nn.functional.embedding_bag(
-            torch.tensor([0, 1, 1]), x, torch.tensor([0, 2, 3]), mode="max", include_last_offset=True
+            torch.tensor([0, 1, 1]),
+            x,
+            torch.tensor([0, 2, 3]),
+            mode="max",
+            include_last_offset=True,
         )
         * y
     ).sum(),
@@ -157,9 +161,7 @@ NAMED: dict[str, Any] = {
         x.index_put((torch.tensor([1, 1]),), y[0], accumulate=True) ** 2
     ).sum(),
     "select_scatter": lambda torch, x, y: (torch.select_scatter(x, y[0], 0, 1) ** 2).sum(),
-    "slice_scatter": lambda torch, x, y: (
-        torch.slice_scatter(x, y[:, :2], 1, 0, 3, 2) ** 2
-    ).sum(),
+    "slice_scatter": lambda torch, x, y: (torch.slice_scatter(x, y[:, :2], 1, 0, 3, 2) ** 2).sum(),
     "as_strided": lambda torch, x, y: ((x * 2).as_strided((2, 2), (3, 1), 1) ** 2).sum(),
     "as_strided that overlaps": lambda torch, x, y: (
         (x * 2).as_strided((2, 3), (1, 2), 0) ** 2
@@ -167,9 +169,7 @@ NAMED: dict[str, Any] = {
     "as_strided of what is repeated": lambda torch, x, y: (
         x[0].expand(2, 3).as_strided((2, 2), (1, 1), 0) ** 2
     ).sum(),
-    "as_strided_copy": lambda torch, x, y: (
-        torch.as_strided_copy(x, (2, 2), (3, 1), 1) ** 2
-    ).sum(),
+    "as_strided_copy": lambda torch, x, y: (torch.as_strided_copy(x, (2, 2), (3, 1), 1) ** 2).sum(),
     "diagonal_copy": lambda torch, x, y: (torch.diagonal_copy(x, 1) ** 2).sum(),
     "masked_scatter": lambda torch, x, y: (x.masked_scatter(x > 0.4, y) ** 2).sum(),
     "block_diag": lambda torch, x, y: (torch.block_diag(x, y) ** 2).sum(),
@@ -240,8 +240,8 @@ KNOWN: dict[str, Any] = {
     "as_strided_scatter": lambda torch, x, y: torch.as_strided_scatter(
         x, y[:, :2], (2, 2), (3, 1), 1
     ),
-    "as_strided of what is repeated": lambda torch, x, y: x[0].expand(2, 3).as_strided(
-        (2, 2), (1, 1), 0
+    "as_strided of what is repeated": lambda torch, x, y: (
+        x[0].expand(2, 3).as_strided((2, 2), (1, 1), 0)
     ),
     "block_diag of vectors": lambda torch, x, y: torch.block_diag(x[0], y),
     "ifft": lambda torch, x, y: torch.fft.ifft(x).abs(),
@@ -249,9 +249,9 @@ KNOWN: dict[str, Any] = {
     "fft2 of complex numbers": lambda torch, x, y: torch.fft.fft2(torch.complex(x, y)).abs(),
     "cumprod with a zero": lambda torch, x, y: (x * (x > 0.2)).cumprod(1),
     "masked cumprod": lambda torch, x, y: torch.masked.cumprod(x, 1, mask=x > 0.2),
-    "logcumsumexp of complex numbers": lambda torch, x, y: torch.complex(x, y)
-    .logcumsumexp(1)
-    .abs(),
+    "logcumsumexp of complex numbers": lambda torch, x, y: (
+        torch.complex(x, y).logcumsumexp(1).abs()
+    ),
     "repeat_interleave": lambda torch, x, y: x.repeat_interleave(torch.tensor([2, 1]), 0),
     "avg_pool2d rounded up": lambda torch, x, y: torch.nn.functional.avg_pool2d(
         _images(x), 2, ceil_mode=True

@@ -60,7 +60,9 @@ def _embedding_bag(
     if factors is not None:
         same = factors.dtype is weight.dtype and factors.shape == input.shape
         fits = fits and mode == "sum" and same
-    if not fits or (offsets is not None and (offsets.ndim != 1 or offsets.dtype is not input.dtype)):
+    if not fits or (
+        offsets is not None and (offsets.ndim != 1 or offsets.dtype is not input.dtype)
+    ):
         return NotImplemented
     count = weight.shape[0]
     if padding_idx is not None and not -count <= padding_idx < count:
@@ -105,7 +107,8 @@ def _numbers(lengths: Any) -> list[int] | None:
         if not has_values(lengths) or category_of(lengths.dtype) != INTEGER or lengths.ndim != 1:
             return None
         with unseen():
-            return lengths.tolist()
+            numbers: list[int] = lengths.tolist()
+            return numbers
     return list(lengths) if isinstance(lengths, (list, tuple)) else None
 
 

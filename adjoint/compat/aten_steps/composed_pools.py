@@ -7,8 +7,8 @@ from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.creation.factories import rand
 from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.ops.arranging.shape import squeeze, unsqueeze
-from adjoint.ops.neural.convolution import each
 from adjoint.ops.neural.adaptive_pooling import fractional_sizes, wanted_sizes
+from adjoint.ops.neural.convolution import each
 from adjoint.ops.neural.pooling import unpooled_sizes
 
 # ---- windows that divide images ----

@@ -74,9 +74,7 @@ def _by_copy(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any) -> Any
 _COPIED: Final = Operation("as_strided_copy", (0,), _by_copy)
 
 
-def _as_strided_copy(
-    input: Any, size: Any, stride: Any, storage_offset: int | None = None
-) -> Any:
+def _as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     if len(size) != len(stride) or input.layer is not None:
         return NotImplemented
     return _COPIED(input, list(size), list(stride), storage_offset)

@@ -44,9 +44,7 @@ def _times_met(ask: Steps, index: Any, shape: Any, dim: int) -> Any:
     return ask("scatter_add", zeros, dim, index, ask("ones_like", index, dtype=float32))
 
 
-def _diagonal_place(
-    ask: Steps, input: Any, shape: Any, offset: int, dim1: int, dim2: int
-) -> Any:
+def _diagonal_place(ask: Steps, input: Any, shape: Any, offset: int, dim1: int, dim2: int) -> Any:
     dims = from_front((dim1, dim2), len(shape))
     return ask("diagonal_backward", input, list(shape), offset, *dims)
 

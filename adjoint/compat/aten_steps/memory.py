@@ -22,7 +22,8 @@ def _may_overlap(sizes: list[int], strides: list[int]) -> bool:
 
 def _extent(sizes: Any, strides: Any, offset: int) -> int:
     """How far into memory a pattern goes."""
-    return offset + 1 + sum(step * (size - 1) for size, step in zip(sizes, strides, strict=True))
+    steps: list[int] = [step * (size - 1) for size, step in zip(sizes, strides, strict=True)]
+    return offset + 1 + sum(steps)
 
 
 def _proper(sizes: Any, strides: Any) -> tuple[list[int], list[int]]:

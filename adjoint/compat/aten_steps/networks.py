@@ -14,9 +14,7 @@ def even_padding(pairs: Any) -> list[int] | None:
     return [before for before, _ in pairs]
 
 
-def rounded_up(
-    sizes: Any, kernel: Any, stride: Any, padding: Any
-) -> tuple[list[int], bool] | None:
+def rounded_up(sizes: Any, kernel: Any, stride: Any, padding: Any) -> tuple[list[int], bool] | None:
     """The padding of each dimension, and whether ceil_mode made that behind another; or None."""
     lengths = even_padding(padding)
     if lengths is not None:
@@ -169,8 +167,8 @@ def _max_pool_back(
 ) -> Any:
     if images.ndim == 3:
         rows = (*as_images(kernel, stride, padding), (1, *dilation))
-        both = (ask("unsqueeze", each, -2) for each in (pooled, images))
-        return ask("squeeze", _max_pool_back(ask, *both, *rows), -2)
+        wide = ask("unsqueeze", pooled, -2), ask("unsqueeze", images, -2)
+        return ask("squeeze", _max_pool_back(ask, wide[0], wide[1], *rows), -2)
     lengths = even_padding(padding)
     if lengths is None or images.ndim not in (4, 5):
         return ask("max_pool_back", pooled, images, kernel, stride, padding, dilation)
