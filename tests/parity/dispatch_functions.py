@@ -8,6 +8,12 @@ def _images(x: Any) -> Any:
     return x.view(1, 1, 2, 3)
 
 
+def _changed(x: Any, index: Any, value: Any) -> Any:
+    """x with a value written at an index."""
+    x[index] = value
+    return x
+
+
 # Each gives a loss; a mode sees PyTorch's steps by name, and the gradients are its.
 NAMED: dict[str, Any] = {
     "acosh": lambda torch, x, y: (y + 1).acosh().sum(),
@@ -229,6 +235,8 @@ MADE: dict[str, Any] = {
         *torch.linalg.ldl_factor_ex(y[:, :2] + y[:, :2].mT)[:2], x
     ),
     "Laguerre's polynomials": lambda torch, x, y: torch.special.laguerre_polynomial_l(x, 3),
+    "writing what has ones in front": lambda torch, x, y: _changed(x.clone(), 0, y[None, :1]),
+    "writing what is repeated": lambda torch, x, y: _changed(x.clone(), ..., y[1]),
     "bags of what is not derived": lambda torch, x, y: torch.nn.functional.embedding_bag(
         torch.tensor([[0, 1], [1, 1]]), x.detach()
     ),
@@ -260,6 +268,7 @@ KNOWN: dict[str, Any] = {
     "scatter_reduce with a zero": lambda torch, x, y: x.scatter_reduce(
         0, torch.tensor([[0, 0, 1]]), y * (y > 2), "prod"
     ),
+    "written with ones in front": lambda torch, x, y: _changed(x.clone(), 0, y[None, :1]),
     "setting items": lambda torch, x, y: torch.clone(x).index_put_((torch.tensor([0]),), y[1]),
     "lstsq": lambda torch, x, y: torch.linalg.lstsq(x.mT, y.mT).solution,
     "pinv": lambda torch, x, y: torch.linalg.pinv(x),
