@@ -129,6 +129,10 @@ def views(torch, x, y):
         x[:, 1],
         x[:, :2],
         x[:, 1:],
+        x[:],
+        x[:2],
+        x[:, :3],
+        x.narrow(0, 0, 2),
         x[0:1, ::2],
         x[..., None],
         x[None],
@@ -438,7 +442,7 @@ def test_a_mode_sees_the_same_steps_of_layers_over_sequences(torch, name):
         compat.tensor([[0.1, 0.2, 0.3], [0.5, 0.7, 0.9]], requires_grad=True),
         compat.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True),
     )
-    drawn = "dropout" in name  # PyTorch's seeds give other numbers
+    drawn = both[compat].layer.dropout > 0  # PyTorch's seeds give other numbers
     for ours, theirs, alone in zip(*found, strict=True):
         for other in [alone] if drawn else [theirs, alone]:
             assert (ours is None) == (other is None)

@@ -1,6 +1,8 @@
 """Layers of recurrent networks over whole sequences, composed as PyTorch does."""
 
+import itertools
 import math
+from functools import partial
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.answering import asking
@@ -14,7 +16,7 @@ from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.dtypes import float32, float64
 from adjoint.nn.functional import dropout
 from adjoint.ops.arranging.conversion import contiguous, strided
-from adjoint.ops.arranging.shape import cat, reshape, stack, t, transpose, unbind
+from adjoint.ops.arranging.shape import cat, narrow, reshape, stack, t, transpose, unbind
 from adjoint.ops.elementwise.activation import relu
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.elementwise.trigonometry import tanh
@@ -53,9 +55,14 @@ def _projected(input: Any, weight: Any, bias: Any) -> Any:
     return reshape(rows, (steps, count, weight.shape[0]))
 
 
-def _by_steps(layer: Any, input: Any, states: Any, weights: Any, back: bool) -> Any:
+def _parts(layer: Any, weights: Any) -> list[Any]:
+    """Both weights, both biases or None, and the projection if there is one."""
     w_ih, w_hh, *more = weights
-    b_ih, b_hh = (more.pop(0), more.pop(0)) if layer.bias else (None, None)
+    return [w_ih, w_hh, *([] if layer.bias else [None, None]), *more]
+
+
+def _by_steps(layer: Any, input: Any, states: Any, weights: Any, back: bool) -> Any:
+    w_ih, w_hh, b_ih, b_hh, *more = _parts(layer, weights)
     steps = unbind(_projected(input, w_ih, b_ih), 0)
     outputs = []
     for step in reversed(steps) if back else steps:
@@ -75,7 +82,9 @@ _RNN_LAYER: Final = Operation(
 )
 
 
-def _by_one(layer: Any, input: Any, states: Any, weights: Any, back: bool) -> Any:
+def _by_one(
+    layer: Any, input: Any, states: Any, weights: Any, back: bool, batch_first: bool
+) -> Any:
     """In the one operation that PyTorch has of oneDNN."""
     w_ih, w_hh, *biases = weights
     if not biases:
@@ -85,46 +94,103 @@ def _by_one(layer: Any, input: Any, states: Any, weights: Any, back: bool) -> An
                 for w in (w_hh, w_ih)
             ][::-1]
     facts = (2, layer.hidden_size, layer.num_layers, layer.bias, layer.bidirectional)
-    rest = (*facts, layer.batch_first, layer.training)
+    rest = (*facts, batch_first, layer.training)
     output, *last = _RNN_LAYER(input, w_ih, w_hh, *biases, *states, back, [], *rest)
     return output, last
+
+
+def _in_turn(function: Any, *states: Any) -> list[Any]:
+    """A function of all states of one kind, of cells before others as PyTorch has it."""
+    return [function(parts) for parts in list(zip(*states, strict=True))[::-1]][::-1]
+
+
+# ---- packed sequences ----
+
+
+def _packed(sizes: list[int]) -> Any:
+    """The same of steps of which each has as many rows as sequences go on."""
+
+    def run(layer: Any, input: Any, states: Any, weights: Any, back: bool) -> Any:
+        w_ih, w_hh, b_ih, b_hh, *more = _parts(layer, weights)
+        rows = affine(input, w_ih, b_ih)
+        starts = [0, *itertools.accumulate(sizes)]
+        first, count = states, sizes[-1] if back else sizes[0]
+        if back:
+            states = _narrowed(first, 0, count)
+        ended, outputs = [], []
+        for size, start in list(zip(sizes, starts, strict=False))[:: -1 if back else 1]:
+            if size > count:  # backwards, some begin here
+                states = _in_turn(cat, states, _narrowed(first, count, size - count))
+            step = narrow(rows, 0, start, size)
+            if size < count:
+                ended.append(_narrowed(states, size, count - size))
+                states = _narrowed(states, 0, size)
+            count = size
+            states = _STEPS[layer.mode](step, states, w_hh, b_hh, *more)
+            outputs.append(states[0])
+        output = cat(outputs[:: -1 if back else 1])
+        if not back:
+            states = _in_turn(cat, states, *ended[::-1])
+        return output, states
+
+    return run
+
+
+def _narrowed(states: Any, start: int, length: int) -> list[Any]:
+    return _in_turn(lambda parts: narrow(parts[0], 0, start, length), states)
 
 
 # ---- all layers ----
 
 
-def along_sequences(layer: Any, input: Any, states: Any, weights: Any) -> Any:
+def along_sequences(layer: Any, input: Any, states: Any, sizes: Any, weights: Any) -> Any:
     """See nn.layers.recurrent; all are of one type, and there are steps."""
     kinds = {each.dtype for each in (input, *states, *[w for part in weights for w in part])}
     if kinds not in ({float32}, {float64}) or not math.prod(input.shape):
         return NotImplemented
-    in_one = layer.mode == "LSTM" and not layer.proj_size
-    in_one = in_one and kinds == {float32} and input.device.type == "cpu"
-    if layer.batch_first:
-        input = transpose(input, 0, 1)
-    if in_one:
-        input = contiguous(input)
-        firsts = _selected(states, len(weights))
-    else:
-        firsts = zip(*[unbind(each, 0) for each in states], strict=True)
-    one = _by_one if in_one else _by_steps
-    turns = zip(firsts, weights, strict=True)
+    counts = None if sizes is None else sizes.tolist()
+    if counts is not None and layer.mode != "LSTM":
+        int(sizes[0])  # to which PyTorch compares the state
+    is_fast = layer.mode == "LSTM" and not layer.proj_size and kinds == {float32}
+    if is_fast and input.device.type == "cpu" and (counts is None or len({*counts}) == 1):
+        return _in_one(layer, input, states, counts, weights)
+    turned = layer.batch_first and counts is None
+    input = transpose(input, 0, 1) if turned else input
+    firsts = zip(*[unbind(each, 0) for each in states], strict=True)
+    one, last_dim = (_by_steps, 2) if counts is None else (_packed(counts), -1)
+    output, final = _layers(layer, input, zip(firsts, weights, strict=True), one, last_dim)
+    if turned:
+        output = transpose(output, 0, 1) if layer.mode == "LSTM" else output.transpose_(0, 1)
+    return output, final
+
+
+def _in_one(layer: Any, input: Any, states: Any, counts: Any, weights: Any) -> Any:
+    """By the operation of oneDNN's; sequences may be packed, if they have one length."""
+    turned = layer.batch_first and counts is None
+    if counts is not None:
+        input = reshape(input, (len(counts), counts[0], input.shape[-1]))
+    input = contiguous(transpose(input, 0, 1) if turned else input)
+    one = partial(_by_one, batch_first=turned)
+    turns = zip(_selected(states, len(weights)), weights, strict=True)
+    output, final = _layers(layer, input, turns, one, -1)
+    if counts is not None:
+        output = reshape(output, (sum(counts), output.shape[-1]))
+    return transpose(output, 0, 1) if turned else output, final
+
+
+def _layers(layer: Any, input: Any, turns: Any, one: Any, last_dim: int) -> Any:
+    """One layer after the other; turns are the first states and weights of each direction."""
     ended = []
     for number in range(layer.num_layers):
         found = []
         for back in (False, True)[: 1 + layer.bidirectional]:
-            first, given = next(turns)
-            output, last = one(layer, input, first, given, back)
+            output, last = one(layer, input, *next(turns), back)
             found.append(output)
             ended.append(last)
-        input = cat(found, -1 if in_one else 2) if layer.bidirectional else output
+        input = cat(found, last_dim) if layer.bidirectional else output
         if layer.dropout and layer.training and number < layer.num_layers - 1:
             input = dropout(input, layer.dropout, True)
-    # PyTorch stacks cells before states
-    final = tuple(stack(parts) for parts in list(zip(*ended, strict=True))[::-1])[::-1]
-    if not layer.batch_first:
-        return input, final
-    return transpose(input, 0, 1) if layer.mode == "LSTM" else input.transpose_(0, 1), final
+    return input, tuple(_in_turn(stack, *ended))
 
 
 def _selected(states: Any, count: int) -> Any:

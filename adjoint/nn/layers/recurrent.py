@@ -79,14 +79,15 @@ def _run(step: Any, steps: list[Any], states: States, weights: dict[str, Any], b
     return outputs, states
 
 
-def along_sequences(layer: "RNNBase", *given: Any) -> Any:
-    """Outputs and last states of input and first states in PyTorch's steps, where others see them.
+def along_sequences(layer: "RNNBase", input: Any, states: States, sizes: Any = None) -> Any:
+    """Outputs and last states in PyTorch's steps, where others see them; else NotImplemented.
 
-    Else it is NotImplemented.
+    The input is packed if there are sizes, those of its steps.
     """
     if upper.composed is None:
         return NotImplemented
-    return upper.composed(along_sequences, (layer, *given, layer.all_weights), {})
+    given = (layer, input, states, sizes, layer.all_weights)
+    return upper.composed(along_sequences, given, {})
 
 
 # ---- layers ----
@@ -214,13 +215,18 @@ class RNNBase(Module):
 
     def _forward_packed(self, input: PackedSequence, hx: Any) -> Any:
         """The same of sequences of several lengths."""
-        steps = list(input.data.split(input.batch_sizes.tolist()))
-        states = self._first_states(hx, steps[0].shape[0], False, input.sorted_indices, input.data)
-        outputs, last = self._layers(steps, states)
+        sizes, first = input.batch_sizes.tolist(), input.batch_sizes[0]
+        rows = first if hx is None and current().modes else sizes[0]
+        states = self._first_states(hx, rows, False, input.sorted_indices, input.data)
+        found = along_sequences(self, input.data, states, input.batch_sizes)
+        if found is NotImplemented:
+            outputs, last = self._layers(list(input.data.split(sizes)), states)
+            found = cat(outputs), last
+        output, last = found
         back = input.unsorted_indices
         if back is not None:
             last = tuple(index_select(state, 1, back) for state in last)
-        made = PackedSequence(cat(outputs), *input[1:])
+        made = PackedSequence(output, *input[1:])
         return made, last if self.mode == "LSTM" else last[0]
 
     def _check_input(self, data: Any, packed: bool) -> None:
@@ -245,13 +251,13 @@ class RNNBase(Module):
         width = self.proj_size or self.hidden_size
         return (width, self.hidden_size) if self.mode == "LSTM" else (width,)
 
-    def _first_states(self, hx: Any, rows: int, single: bool, order: Any, like: Any) -> States:
+    def _first_states(self, hx: Any, rows: Any, single: bool, order: Any, like: Any) -> States:
         """The states before the first step: (layers * directions, batch, width) each."""
         count = self.num_layers * len(self._directions())
-        shapes = [(count, rows, width) for width in self._widths()]
-        if hx is None and current().modes:  # which see PyTorch's step
+        if hx is None and current().modes:  # which see PyTorch's steps
             options = {"dtype": like.dtype, "device": like.device}
-            return tuple(zeros(shape, **options) for shape in shapes)
+            return tuple(zeros((count, int(rows), width), **options) for width in self._widths())
+        shapes = [(count, rows, width) for width in self._widths()]
         if hx is None:
             return tuple(like.new_zeros(shape) for shape in shapes)
         given = tuple(hx) if self.mode == "LSTM" else (hx,)
