@@ -12,6 +12,7 @@ from adjoint.compat.aten_images import IMAGES
 from adjoint.compat.aten_matrices import MATRICES
 from adjoint.compat.aten_networks import NETWORKS
 from adjoint.compat.aten_parts import PARTS
+from adjoint.compat.aten_recurrent import RECURRENT
 from adjoint.dtypes import BOOL, category_of, uint8
 from adjoint.ops.arranging.arrange import pad
 from adjoint.ops.arranging.indexing import index_put, masked_fill, scatter_add
@@ -246,7 +247,10 @@ _FUNCTIONS = (
 # Those that no table of adjoint's has.
 PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)
-    for each in (*_FUNCTIONS, *PARTS, *GRADIENTS, *NETWORKS, *IMAGES, *FOURIER, *MATRICES)
+    for each in (
+        *(*_FUNCTIONS, *PARTS, *GRADIENTS, *NETWORKS, *RECURRENT),
+        *(*IMAGES, *FOURIER, *MATRICES),
+    )
 }
 PRIVATE["_chunk_cat"] = with_extras("_chunk_cat", _chunk_cat, exact_out=TypeError, apart=False)
 # Those that torch itself has too.
