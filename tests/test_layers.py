@@ -69,6 +69,7 @@ LAYERS = [
         "compat.aten_matrices",
         "compat.aten_networks",
         "compat.aten_parts",
+        "compat.aten_recurrent",
         "compat.attention_parts",
         "compat.dispatch_keys",
         "compat.fake_quantization",

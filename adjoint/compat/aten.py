@@ -15,6 +15,7 @@ from adjoint.compat.aten_matrices import MATRICES
 from adjoint.compat.aten_networks import NETWORKS
 from adjoint.compat.aten_parts import PARTS
 from adjoint.compat.aten_pools import POOLS, put_back
+from adjoint.compat.aten_recurrent import RECURRENT
 from adjoint.dtypes import BOOL, category_of, uint8
 from adjoint.ops.arranging.arrange import pad
 from adjoint.ops.arranging.indexing import index_put, masked_fill
@@ -239,7 +240,10 @@ _FUNCTIONS = (
     _batch_norm_with_update,
 )
 # Those that no table of adjoint's has.
-_TABLES = (_FUNCTIONS, PARTS, GRADIENTS, NETWORKS, IMAGES, POOLS, BAGS, COUNTS, FOURIER, MATRICES)
+_TABLES = (
+    *(_FUNCTIONS, PARTS, GRADIENTS, NETWORKS, RECURRENT, IMAGES, POOLS),
+    *(BAGS, COUNTS, FOURIER, MATRICES),
+)
 PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)
     for table in _TABLES

@@ -57,3 +57,43 @@ def test_gradients_that_nobody_wants() -> None:
     )
     assert found[:2] == (None, None)
     assert found[2].tolist() == [4.0, 4.0]
+
+
+def _lstm_arguments(library: Any, shape: tuple[int, ...], reverse: bool, biases: bool) -> list[Any]:
+    sizes = [(4, 5, 3), (8, 3), (8, 2), (8,), (8,), shape, shape]
+    tensors = [
+        library.linspace(-1, 1 + 0.2 * n, int(np.prod(size))).reshape(size).requires_grad_()
+        for n, size in enumerate(sizes)
+    ]
+    return [*tensors, reverse, [], 2, 2, 1, biases, False, False, True]
+
+
+@pytest.mark.parametrize("shape", [(5, 2), (1, 5, 2)])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("biases", [False, True])
+def test_layers_of_lstms_in_one(
+    shape: tuple[int, ...], reverse: bool, biases: bool, torch: Any
+) -> None:
+    found = []
+    for library, call in (
+        (adjoint, aten.PRIVATE["mkldnn_rnn_layer"]),
+        (torch, torch.ops.aten.mkldnn_rnn_layer),
+    ):
+        args = _lstm_arguments(library, shape, reverse, biases)
+        output, state, cell, _ = call(*args)
+        loss = (output**2).sum() + state.sum() * 2 + (cell**2).sum()
+        wanted = [*args[:3], *args[5:7], *(args[3:5] if biases else ())]
+        grads = library.autograd.grad(loss, wanted)
+        found.append([each.detach().numpy() for each in (output, state, cell, *grads)])
+    for one, other in zip(*found, strict=True):
+        assert one.shape == other.shape
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_other_layers_than_those_of_lstms_are_refused() -> None:
+    layer = aten.PRIVATE["mkldnn_rnn_layer"]
+    args = _lstm_arguments(adjoint, (5, 2), False, True)
+    with pytest.raises(RuntimeError, match="mode is 2, got 3"):
+        layer(*args[:9], 3, *args[10:])
+    with pytest.raises(RuntimeError, match="one length"):
+        layer(*args[:8], [5, 5, 5, 3], *args[9:])

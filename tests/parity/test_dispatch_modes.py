@@ -8,13 +8,15 @@ import pytest
 import adjoint.compat.torch as compat
 from adjoint.compat import pytorch_names
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
-from tests.parity import dispatch_functions, dispatch_matrices
+from tests.parity import dispatch_functions, dispatch_matrices, dispatch_sequences
 from tests.parity.dispatch_programs import DERIVED, DRAWN, VALUED
 from tools import aten_forms
 
 
 def shown(library, value):
     """An argument as text: of a tensor its shape."""
+    if isinstance(value, library.Tensor) and value.dtype is library.uint8:
+        return "bytes"  # memory of oneDNN, of a size of its own
     if isinstance(value, library.Tensor):
         return f"T{list(value.shape)}"
     if isinstance(value, (list, tuple)):
@@ -128,6 +130,10 @@ def views(torch, x, y):
         x[:, 1],
         x[:, :2],
         x[:, 1:],
+        x[:],
+        x[:2],
+        x[:, :3],
+        x.narrow(0, 0, 2),
         x[0:1, ::2],
         x[..., None],
         x[None],
@@ -443,6 +449,58 @@ def test_gradients_under_a_mode_are_pytorchs(torch, name):
     logged(compat, TorchDispatchMode, derived)
     derived(torch, torch.tensor([[0.1, 0.2, 0.3], [0.5, 0.7, 0.9]], requires_grad=True), None)
     np.testing.assert_allclose(*found, rtol=1e-3, atol=2e-5)
+
+
+def gradients_of_sequences(sequences, x, y, create_graph=False):
+    """The loss of a layer over sequences, and its gradients by two matrices and the weights."""
+    loss, wanted = sequences(x, y), [x, y, *sequences.layer.parameters()]
+    options = {"allow_unused": True, "create_graph": create_graph}
+    return [loss, *sequences.library.autograd.grad(loss, wanted, **options)]
+
+
+@pytest.mark.parametrize("name", dispatch_sequences.LAYERS)
+@pytest.mark.filterwarnings("ignore:LSTM with projections")  # PyTorch's, of oneDNN
+def test_a_mode_sees_the_same_steps_of_layers_over_sequences(torch, name):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    both = {each: dispatch_sequences.Sequences(each, name) for each in (compat, torch)}
+    found = []
+
+    def derived(library, x, y):
+        answer = gradients_of_sequences(both[library], x, y)
+        found.append([None if each is None else each.detach().numpy() for each in answer])
+
+    assert logged(compat, TorchDispatchMode, derived) == logged(torch, Theirs, derived)
+    compat.manual_seed(0)
+    derived(
+        compat,
+        compat.tensor([[0.1, 0.2, 0.3], [0.5, 0.7, 0.9]], requires_grad=True),
+        compat.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True),
+    )
+    drawn = both[compat].layer.dropout > 0  # PyTorch's seeds give other numbers
+    for ours, theirs, alone in zip(*found, strict=True):
+        for other in [alone] if drawn else [theirs, alone]:
+            assert (ours is None) == (other is None)
+            if ours is not None:
+                np.testing.assert_allclose(ours, other, rtol=1e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["LSTM", "LSTM of two layers in both directions", "GRU", "RNN"])
+def test_layers_over_sequences_have_pytorchs_second_gradients_under_a_mode(torch, name):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    both = {each: dispatch_sequences.Sequences(each, name) for each in (compat, torch)}
+    found = []
+
+    def twice(library, x, y):
+        _, first, _, *others = gradients_of_sequences(both[library], x, y, create_graph=True)
+        total = (first**2).sum() + sum((each**2).sum() for each in others)
+        found.append(library.autograd.grad(total, [x, *both[library].layer.parameters()]))
+
+    logged(compat, TorchDispatchMode, twice)
+    logged(torch, Theirs, twice)
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-3, atol=1e-5)
 
 
 TWICE = [

@@ -53,19 +53,20 @@ def test_what_falls_through_is_not_cast(torch):
     for library in (compat, torch):
         a, b, c = library.ones(2, 3), library.ones(3, 2), library.ones(2, 2)
         with library.library._scoped_library("aten", "IMPL") as lib:
-            lib.impl("addmm", library.library.fallthrough_kernel, "AutocastCPU")
+            for name in ("addmm", "mm"):
+                lib.impl(name, library.library.fallthrough_kernel, "AutocastCPU")
             with library.autocast(device_type="cpu", dtype=library.bfloat16):
-                found += [library.addmm(c, a, b).dtype, library.matmul(a, b).dtype]
+                found += [each.dtype for each in (library.addmm(c, a, b), library.mm(a, b))]
+                found.append(library.matmul(a, b).dtype)
         with library.autocast(device_type="cpu", dtype=library.bfloat16):
-            found.append(library.addmm(c, a, b).dtype)
+            found += [each.dtype for each in (library.addmm(c, a, b), library.mm(a, b))]
     shown = [str(kind).rpartition(".")[2] for kind in found]
-    assert shown == ["float32", "bfloat16", "bfloat16"] * 2
+    assert shown == [*["float32"] * 2, *["bfloat16"] * 3] * 2
     with pytest.raises(NotImplementedError, match="never called"):
         compat.library.fallthrough_kernel()
     lib = compat.library.Library("aten", "IMPL")
-    for name, key, said in (("addmm", "CPU", "autocast's keys"), ("mm", "AutocastCPU", "matmul")):
-        with pytest.raises(NotImplementedError, match=said):
-            lib.impl(name, compat.library.fallthrough_kernel, key)
+    with pytest.raises(NotImplementedError, match="autocast's keys"):
+        lib.impl("addmm", compat.library.fallthrough_kernel, "CPU")
 
 
 def test_a_device_without_a_kernel_of_its_own_has_that_of_all(torch):

@@ -25,10 +25,12 @@ from adjoint.compat.aten_steps import (
     composed_pools,
     composed_products,
     composed_samples,
+    composed_sequences,
     composed_writing,
 )
 from adjoint.compat.aten_steps.answering import GROUND, asking
 from adjoint.compat.aten_steps.recorded import is_taken_apart
+from adjoint.nn.layers.recurrent import along_sequences
 from adjoint.ops.composites import COMPOSITES
 
 # Those that are one operation, back too: numbers of 16 bits are rounded as often as adjoint's.
@@ -52,6 +54,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
 _ROUNDED_ONCE: Final = frozenset(_WHOLE.values())
+_COMPOSED[along_sequences] = composed_sequences.along_sequences
 # Operations that adjoint makes of several, and has no op for; its views are known as views.
 _VIEWS: Final = ("alias", "index", "lift_fresh", "slice", "view")
 _THEMSELVES: Final = {each: name for name, each in PRIVATE.items() if name not in _VIEWS}

@@ -7,10 +7,12 @@ from adjoint.call.context import current
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.shape import t
 from adjoint.ops.elementwise.activation import relu, sigmoid
 from adjoint.ops.elementwise.arithmetic import add, mul, sub
 from adjoint.ops.elementwise.trigonometry import tanh
-from adjoint.ops.neural.linear import linear
+from adjoint.ops.matrices.added_products import addmm
+from adjoint.ops.matrices.matmul import mm
 from adjoint.ops.sampling.random import drawn_as_mask
 from adjoint.tensors.views import apply_inplace
 
@@ -93,9 +95,19 @@ def _changed(op: Any, target: Any, *more: Any) -> Any:
     return apply_inplace(op, [target, *more, *op.defaults[1 + len(more) :]])
 
 
-def _with_both(input: Any, state: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
-    from_state = linear(state, w_hh, b_hh)
-    return _changed(add, from_state, linear(input, w_ih, b_ih))
+def affine(rows: Any, weight: Any, bias: Any) -> Any:
+    """A linear layer of a matrix, whose weight is turned over in a node of its own."""
+    turned = t(weight)
+    return mm(rows, turned) if bias is None else addmm(bias, rows, turned)
+
+
+def lstm_following(from_input: Any, from_state: Any, cell: Any) -> tuple[Any, Any]:
+    """The next state and cell, of what input and state contribute to the gates."""
+    gates = _changed(add, from_state, from_input).unsafe_chunk(4, 1)
+    entering, kept = _changed(sigmoid, gates[0]), _changed(sigmoid, gates[1])
+    new, shown = _changed(tanh, gates[2]), _changed(sigmoid, gates[3])
+    following = _changed(add, mul(kept, cell), mul(entering, new))
+    return mul(shown, tanh(following)), following
 
 
 def _lstm_cell(
@@ -104,11 +116,8 @@ def _lstm_cell(
     state, cell = hx
     if not _is_wide(input, state, cell, w_ih, w_hh, b_ih, b_hh):
         return NotImplemented
-    gates = _with_both(input, state, w_ih, w_hh, b_ih, b_hh).unsafe_chunk(4, 1)
-    entering, kept = _changed(sigmoid, gates[0]), _changed(sigmoid, gates[1])
-    new, shown = _changed(tanh, gates[2]), _changed(sigmoid, gates[3])
-    following = _changed(add, mul(kept, cell), mul(entering, new))
-    return mul(shown, tanh(following)), following
+    from_state = affine(state, w_hh, b_hh)
+    return lstm_following(affine(input, w_ih, b_ih), from_state, cell)
 
 
 def _multiplied(target: Any, factor: Any) -> Any:
@@ -117,22 +126,33 @@ def _multiplied(target: Any, factor: Any) -> Any:
     return _changed(mul, clone(target) if recorded else target, factor)
 
 
-def _gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    if not _is_wide(input, hx, w_ih, w_hh, b_ih, b_hh):
-        return NotImplemented
-    entering = linear(input, w_ih, b_ih).unsafe_chunk(3, 1)
-    staying = linear(hx, w_hh, b_hh).unsafe_chunk(3, 1)
+def gru_following(from_input: Any, state: Any, w_hh: Any, b_hh: Any) -> Any:
+    """The next state, of what input contributes to the gates."""
+    entering = from_input.unsafe_chunk(3, 1)
+    staying = affine(state, w_hh, b_hh).unsafe_chunk(3, 1)
     reset = _changed(sigmoid, _changed(add, staying[0], entering[0]))
     update = _changed(sigmoid, _changed(add, staying[1], entering[1]))
     new = _changed(tanh, add(entering[2], _multiplied(staying[2], reset)))
-    return _changed(add, _multiplied(sub(hx, new), update), new)
+    return _changed(add, _multiplied(sub(state, new), update), new)
+
+
+def _gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    if not _is_wide(input, hx, w_ih, w_hh, b_ih, b_hh):
+        return NotImplemented
+    return gru_following(affine(input, w_ih, b_ih), hx, w_hh, b_hh)
+
+
+def rnn_following(activation: Any, from_input: Any, from_state: Any) -> Any:
+    """The next state, of what input and state contribute to it."""
+    return activation(_changed(add, from_state, from_input))
 
 
 def _rnn_cell(activation: Any) -> Any:
     def cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
         if not _is_wide(input, hx, w_ih, w_hh, b_ih, b_hh):
             return NotImplemented
-        return activation(_with_both(input, hx, w_ih, w_hh, b_ih, b_hh))
+        from_state = affine(hx, w_hh, b_hh)
+        return rnn_following(activation, affine(input, w_ih, b_ih), from_state)
 
     return cell
 

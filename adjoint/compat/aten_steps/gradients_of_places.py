@@ -192,7 +192,14 @@ def _index_copy(ask: Steps, kept: Kept, grad: Any) -> Any:
     return by_input, by_source
 
 
+def _transpose(ask: Steps, kept: Kept, grad: Any) -> Any:
+    """The last two dimensions are called so, others counted from the front."""
+    dims = [kept.option(1), kept.option(2)]
+    return (ask("transpose", grad, *dims if dims == [-2, -1] else from_front(dims, grad.ndim)),)
+
+
 STEPS: Final[dict[str, Any]] = {
+    "transpose": _transpose,
     "index_add": _index_add,
     "index_copy": _index_copy,
     "unfold": _unfold,

@@ -3,6 +3,7 @@
 import math
 from typing import Any, Final
 
+from adjoint.autograd.node import AccumulateGrad
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import scaled
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside
@@ -13,6 +14,19 @@ from adjoint.dtypes import int64
 def _in_columns(matrix: Any) -> bool:
     """Whether a matrix lies in memory column by column."""
     return tuple(matrix.stride()) == (1, matrix.shape[0])
+
+
+def _lies_in_columns(kept: Kept, place: int) -> bool:
+    """The same of a factor; of one that is not kept, what made it tells if it was turned over."""
+    factor = kept.option(place)
+    if factor is not None:
+        return _in_columns(factor)
+    made, _ = kept.node.edges()[kept.node.op.inputs.index(place)]
+    op = getattr(made, "op", None)
+    if op is None or op.name != "t":
+        return False
+    before, _ = made.edges()[0]
+    return not (isinstance(before, AccumulateGrad) and _in_columns(before.variable))
 
 
 def _by_left(ask: Steps, grad: Any, left: Any, right: Any) -> Any:
@@ -36,7 +50,7 @@ def _matmul(ask: Steps, kept: Kept, grad: Any) -> Any:
     if left_rank > 1 and right_rank == 2:
         shape, grad, input = (*grad.shape[:-1], -1), _in_rows(ask, grad), _rows_of(input)
         if kept.wanted[1]:
-            by_other = _by_right(ask, grad, input, other is not None and _in_columns(other))
+            by_other = _by_right(ask, grad, input, _lies_in_columns(kept, 1))
         if kept.wanted[0]:
             by_input = _back(ask, _by_left(ask, grad, input, other), shape)
     elif (left_rank, right_rank) == (2, 1):
@@ -107,8 +121,8 @@ def _addmm(ask: Steps, kept: Kept, grad: Any) -> Any:
     if kept.wanted[1]:
         found[1] = scaled(ask, _by_left(ask, grad, left, right), alpha)
     if kept.wanted[2]:
-        in_columns = right is not None and _in_columns(right)
-        found[2] = scaled(ask, _by_right(ask, grad, left, in_columns), alpha)
+        by_right = _by_right(ask, grad, left, _lies_in_columns(kept, 2))
+        found[2] = scaled(ask, by_right, alpha)
     if kept.wanted[0]:
         found[0] = scaled(ask, grad, beta)
     return found

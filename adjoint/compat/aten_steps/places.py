@@ -40,13 +40,16 @@ def _parts(sizes: Any, index: Any) -> Iterator[tuple[str, list[int], tuple[int, 
     """The views that a plain index is made of: of tensors of which sizes, by which arguments."""
     left = list(sizes)
     dim = 0
+    # A slice that is the whole index is seen even where it leaves nothing out.
+    alone = isinstance(index, slice) or (isinstance(index, tuple) and len(index) == 1)
     for part in _without_ellipsis(index, len(left)):
         if part is None:
             yield "unsqueeze", list(left), (dim,)
             left.insert(dim, 1)
         elif isinstance(part, slice):
             start, stop, step = part.indices(left[dim])
-            if (start, stop, step) != (0, left[dim], 1):
+            whole = (start, stop, step) == (0, left[dim], 1)
+            if alone or not whole:
                 end = stop if part.stop is not None else _LAST
                 yield "slice", list(left), (dim, start, end, step)
                 left[dim] = len(range(start, stop, step))

@@ -4,7 +4,8 @@ import math
 import warnings
 from typing import Any, ClassVar
 
-from adjoint.creation.factories import empty
+from adjoint.call.context import current
+from adjoint.creation.factories import empty, zeros
 from adjoint.nn import init
 from adjoint.nn.functional import dropout
 from adjoint.nn.module import Module
@@ -23,6 +24,7 @@ from adjoint.ops.neural.recurrent import (
     rnn_relu_cell,
     rnn_tanh_cell,
 )
+from adjoint.tensors.upper import upper
 
 # ---- what a step does: (projected input, states, recurrent weight and bias) → states ----
 
@@ -75,6 +77,17 @@ def _run(step: Any, steps: list[Any], states: States, weights: dict[str, Any], b
     for ended in reversed(finished):
         states = tuple(cat([s, e]) for s, e in zip(states, ended))
     return outputs, states
+
+
+def along_sequences(layer: "RNNBase", input: Any, states: States, sizes: Any = None) -> Any:
+    """Outputs and last states in PyTorch's steps, where others see them; else NotImplemented.
+
+    The input is packed if there are sizes, those of its steps.
+    """
+    if upper.composed is None:
+        return NotImplemented
+    given = (layer, input, states, sizes, layer.all_weights)
+    return upper.composed(along_sequences, given, {})
 
 
 # ---- layers ----
@@ -183,18 +196,38 @@ class RNNBase(Module):
         """The outputs of the last layer at each step, and the last states of all layers."""
         packed = isinstance(input, PackedSequence)
         data = input.data if packed else input
-        single = not packed and data.ndim == 2
         self._check_input(data, packed)
         if packed:
-            steps = list(data.split(input.batch_sizes.tolist()))
-        else:
-            data = unsqueeze(data, 0 if self.batch_first else 1) if single else data
-            steps = unbind(data, 1 if self.batch_first else 0)
-        rows = steps[0].shape[0]
-        order = input.sorted_indices if packed else None
-        states = self._first_states(hx, rows, single, order, data)
-        outputs, last = self._layers(steps, states)
-        return self._arranged(input, outputs, last, single)
+            return self._forward_packed(input, hx)
+        single = data.ndim == 2
+        batch = 0 if self.batch_first else 1
+        data = unsqueeze(data, batch) if single else data
+        states = self._first_states(hx, data.shape[batch], single, None, data)
+        found = along_sequences(self, data, states)
+        if found is NotImplemented:
+            outputs, last = self._layers(unbind(data, 1 - batch), states)
+            found = stack(outputs, 1 - batch), last
+        made, last = found
+        if single:
+            made = made.squeeze(batch)
+            last = tuple(state.squeeze(1) for state in last)
+        return made, last if self.mode == "LSTM" else last[0]
+
+    def _forward_packed(self, input: PackedSequence, hx: Any) -> Any:
+        """The same of sequences of several lengths."""
+        sizes, first = input.batch_sizes.tolist(), input.batch_sizes[0]
+        rows = first if hx is None and current().modes else sizes[0]
+        states = self._first_states(hx, rows, False, input.sorted_indices, input.data)
+        found = along_sequences(self, input.data, states, input.batch_sizes)
+        if found is NotImplemented:
+            outputs, last = self._layers(list(input.data.split(sizes)), states)
+            found = cat(outputs), last
+        output, last = found
+        back = input.unsorted_indices
+        if back is not None:
+            last = tuple(index_select(state, 1, back) for state in last)
+        made = PackedSequence(output, *input[1:])
+        return made, last if self.mode == "LSTM" else last[0]
 
     def _check_input(self, data: Any, packed: bool) -> None:
         if data.ndim not in ((2,) if packed else (2, 3)):
@@ -218,9 +251,12 @@ class RNNBase(Module):
         width = self.proj_size or self.hidden_size
         return (width, self.hidden_size) if self.mode == "LSTM" else (width,)
 
-    def _first_states(self, hx: Any, rows: int, single: bool, order: Any, like: Any) -> States:
+    def _first_states(self, hx: Any, rows: Any, single: bool, order: Any, like: Any) -> States:
         """The states before the first step: (layers * directions, batch, width) each."""
         count = self.num_layers * len(self._directions())
+        if hx is None and current().modes:  # which see PyTorch's steps
+            options = {"dtype": like.dtype, "device": like.device}
+            return tuple(zeros((count, int(rows), width), **options) for width in self._widths())
         shapes = [(count, rows, width) for width in self._widths()]
         if hx is None:
             return tuple(like.new_zeros(shape) for shape in shapes)
@@ -262,20 +298,6 @@ class RNNBase(Module):
         if len(set(sizes)) == 1:
             return list(unbind(reshape(rows, (len(sizes), sizes[0], -1)), 0))
         return list(rows.split(sizes))
-
-    def _arranged(self, input: Any, outputs: list[Any], last: States, single: bool) -> Any:
-        """Outputs and states in the form of the input."""
-        if isinstance(input, PackedSequence):
-            back = input.unsorted_indices
-            if back is not None:
-                last = tuple(index_select(state, 1, back) for state in last)
-            made: Any = PackedSequence(cat(outputs), *input[1:])
-        else:
-            made = stack(outputs, 1 if self.batch_first else 0)
-            if single:
-                made = made.squeeze(0 if self.batch_first else 1)
-                last = tuple(state.squeeze(1) for state in last)
-        return made, last if self.mode == "LSTM" else last[0]
 
     def extra_repr(self) -> str:
         """The sizes, and what is not as usual."""
