@@ -150,8 +150,8 @@ NAMED: dict[str, Any] = {
         ** 2
     ).sum(),
     "ctc_loss": lambda torch, x, y: torch.nn.functional.ctc_loss(
-        x.view(2, 1, 3).log_softmax(2), torch.tensor([[1]]), [2], [1]
-    ),
+        x.view(2, 1, 3).log_softmax(2), torch.tensor([[1]]), [2], [1], reduction="none"
+    ).sum(),
     "ctc_loss by tensors": lambda torch, x, y: torch.nn.functional.ctc_loss(
         x.view(2, 1, 3).log_softmax(2),
         torch.tensor([[1, 2]]),
@@ -251,6 +251,12 @@ KNOWN: dict[str, Any] = {
     "as_strided of what is repeated": lambda torch, x, y: (
         x[0].expand(2, 3).as_strided((2, 2), (1, 1), 0)
     ),
+    "the mean of ctc_loss": lambda torch, x, y: torch.nn.functional.ctc_loss(
+        x.view(2, 1, 3).log_softmax(2), torch.tensor([[1]]), [2], [1]
+    ),
+    "instance_norm in training": lambda torch, x, y: torch.nn.functional.instance_norm(
+        x[None], weight=y[:, 0]
+    ),
     "block_diag of vectors": lambda torch, x, y: torch.block_diag(x[0], y),
     "ifft": lambda torch, x, y: torch.fft.ifft(x).abs(),
     "hfft": lambda torch, x, y: torch.fft.hfft(x),
@@ -275,7 +281,13 @@ KNOWN: dict[str, Any] = {
 }
 
 # Without second derivatives, or those of adjoint's own ops.
-ONCE = ("ctc_loss", "ctc_loss by tensors", "fractional_max_pool2d", "the largest of bags")
+ONCE = (
+    "ctc_loss",
+    "ctc_loss by tensors",
+    "the mean of ctc_loss",
+    "fractional_max_pool2d",
+    "the largest of bags",
+)
 # Also in bfloat16.
 NARROW = (
     "adaptive_max_pool1d",
@@ -285,6 +297,7 @@ NARROW = (
     "max_pool1d",
     "max_pool3d",
     "avg_pool1d",
+    "instance_norm in training",
     "bags of rows",
     "the largest of bags",
     "index_put",

@@ -154,10 +154,10 @@ def _ctc_loss(
     if reduction == "mean":
         with asking() as ask:
             divisors = target_lengths
-            if listed:
-                divisors = ask("empty", [batch], **place)
+            if listed:  # PyTorch shows memory that it fills unseen, which a graph would not
                 with unseen():
-                    divisors.copy_(tensor(outputs, dtype=losses.dtype))
+                    known = tensor(outputs, dtype=losses.dtype)
+                divisors = ask("lift_fresh", known)
             divisors = ask("clamp_min", divisors, 1)
         return mean(div(losses, divisors))
     if reduction == "sum":

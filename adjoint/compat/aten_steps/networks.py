@@ -4,6 +4,7 @@ import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
+from adjoint.compat.aten_steps.places import reshaped
 from adjoint.ops.neural.pooling import max_pool_places
 
 
@@ -105,7 +106,10 @@ def _layer_standardized(
 def _batch_standardized(
     ask: Steps, input: Any, weight: Any, bias: Any, axes: Any, eps: float
 ) -> Any:
-    if 0 not in [axis % input.ndim for axis in axes]:
+    dims = sorted(axis % input.ndim for axis in axes)
+    if dims == list(range(2, input.ndim)):
+        return _each_standardized(ask, input, weight, bias, eps)
+    if 0 not in dims:
         return ask("batch_standardized", input, weight, bias, axes, eps)
     with unseen():
         factor, shift = (None if each is None else each.reshape(-1) for each in (weight, bias))
@@ -115,6 +119,22 @@ def _batch_standardized(
     with unseen():
         centre = mean.reshape(shape)
     return out, centre, _variance(inverse, eps, centre.shape)
+
+
+def _each_standardized(ask: Steps, input: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """The channels of each sample, as those of one."""
+    samples, channels, *sizes = input.shape
+    factor, shift = (
+        None if each is None else ask("repeat", reshaped(ask, each, [channels]), [samples])
+        for each in (weight, bias)
+    )
+    flat = reshaped(ask, input, [1, samples * channels, *sizes])
+    statistics = (None, None, True, 0.0, eps)
+    out, mean, inverse = ask("native_batch_norm", flat, factor, shift, *statistics)
+    shape = (samples, channels, *[1] * len(sizes))
+    with unseen():
+        centre = mean.reshape(shape)
+    return ask("view", out, list(input.shape)), centre, _variance(inverse, eps, shape)
 
 
 def _group_standardized(
