@@ -6,24 +6,26 @@ from typing import Any
 
 from adjoint.autograd.forward_ad import zeros_laid_out_as
 from adjoint.call.dispatch import conj, write_out
+from adjoint.compat.aten_bags import BAGS
+from adjoint.compat.aten_counts import COUNTS
 from adjoint.compat.aten_fourier import FOURIER
 from adjoint.compat.aten_gradients import GRADIENTS
 from adjoint.compat.aten_images import IMAGES
 from adjoint.compat.aten_matrices import MATRICES
 from adjoint.compat.aten_networks import NETWORKS
 from adjoint.compat.aten_parts import PARTS
+from adjoint.compat.aten_pools import POOLS, put_back
 from adjoint.compat.aten_recurrent import RECURRENT
 from adjoint.dtypes import BOOL, category_of, uint8
 from adjoint.ops.arranging.arrange import pad
-from adjoint.ops.arranging.indexing import index_put, masked_fill, scatter_add
-from adjoint.ops.arranging.shape import cat, flatten, reshape
+from adjoint.ops.arranging.indexing import index_put, masked_fill
+from adjoint.ops.arranging.shape import cat, reshape
 from adjoint.ops.composites import with_extras
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.neural.convolution import convolve, convolve_back, convolve_filters
 from adjoint.ops.neural.native_functions import native_batch_norm
 from adjoint.ops.neural.resampling import interpolate, resized
 from adjoint.ops.reducing.reduction import softmax
-from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.tensor import Tensor
 
 
@@ -94,14 +96,7 @@ def _of_greatest(rank: int) -> Any:
         ceil_mode: bool,
         indices: Any,
     ) -> Any:
-        if grad_output.shape != indices.shape:
-            raise RuntimeError(
-                f"{name}(): grad_output and indices must have one shape, got "
-                f"{list(grad_output.shape)} and {list(indices.shape)}"
-            )
-        nothing = zero_of(flatten(input, -rank))  # the result depends on input, with slope 0
-        places, grads = flatten(indices, -rank), flatten(grad_output, -rank)
-        return reshape(scatter_add(nothing, -1, places, grads), tuple(input.shape))
+        return put_back(name, rank, grad_output, input, indices)
 
     name = backward.__name__ = backward.__qualname__ = f"max_pool{rank}d_with_indices_backward"
     backward.__doc__ = f"The gradient of max_pool{rank}d, from the places of the largest elements."
@@ -245,12 +240,14 @@ _FUNCTIONS = (
     _batch_norm_with_update,
 )
 # Those that no table of adjoint's has.
+_TABLES = (
+    *(_FUNCTIONS, PARTS, GRADIENTS, NETWORKS, RECURRENT, IMAGES, POOLS),
+    *(BAGS, COUNTS, FOURIER, MATRICES),
+)
 PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)
-    for each in (
-        *(*_FUNCTIONS, *PARTS, *GRADIENTS, *NETWORKS, *RECURRENT),
-        *(*IMAGES, *FOURIER, *MATRICES),
-    )
+    for table in _TABLES
+    for each in table
 }
 PRIVATE["_chunk_cat"] = with_extras("_chunk_cat", _chunk_cat, exact_out=TypeError, apart=False)
 # Those that torch itself has too.

@@ -76,7 +76,7 @@ def embedding_dense_backward(
 ) -> Any:
     """The gradient of embedding's rows, each the sum over its places."""
     places = indices.reshape(-1)
-    rows = grad_output.reshape(places.shape[0], -1)
+    rows = grad_output.reshape(places.shape[0], grad_output.shape[-1])
     if padding_idx >= 0:
         rows = masked_fill(rows, (places == padding_idx).unsqueeze(1), 0)
     if scale_grad_by_freq:

@@ -65,10 +65,10 @@ def test_operations_by_pytorch_s_overloads():
     x = torch.tensor([1.0, 2.0])
     assert aten.pow.Tensor_Scalar(x, 2).tolist() == [1.0, 4.0]
     assert aten.where.self(x > 1, x, -x).tolist() == [-1.0, 2.0]
-    table = {aten._embedding_bag_backward.default: 1}
-    assert table[aten._embedding_bag_backward.default] == 1
-    with pytest.raises(MissingNameError, match=r"torch\.ops\.aten\._embedding_bag_backward"):
-        aten._embedding_bag_backward.default(x)
+    table = {aten._transformer_encoder_layer_fwd.default: 1}
+    assert table[aten._transformer_encoder_layer_fwd.default] == 1
+    with pytest.raises(MissingNameError, match=r"torch\.ops\.aten\._transformer_encoder_layer_fwd"):
+        aten._transformer_encoder_layer_fwd.default(x)
     for overload in ("nosuch.default", "pow.nosuch"):
         packet, _, name = overload.partition(".")
         with pytest.raises(AttributeError, match="nosuch"):

@@ -8,6 +8,12 @@ def _images(x: Any) -> Any:
     return x.view(1, 1, 2, 3)
 
 
+def _changed(x: Any, index: Any, value: Any) -> Any:
+    """x with a value written at an index."""
+    x[index] = value
+    return x
+
+
 # Each gives a loss; a mode sees PyTorch's steps by name, and the gradients are its.
 NAMED: dict[str, Any] = {
     "acosh": lambda torch, x, y: (y + 1).acosh().sum(),
@@ -87,6 +93,114 @@ NAMED: dict[str, Any] = {
     ).sum(),
     "rms_norm": lambda torch, x, y: (torch.nn.functional.rms_norm(x, (3,), y[0]) * y).sum(),
     "a layer of rms_norm": lambda torch, x, y: (torch.nn.RMSNorm(3, 1e-3)(x) * y).sum(),
+    "adaptive_max_pool1d": lambda torch, x, y: torch.nn.functional.adaptive_max_pool1d(
+        x[None], 2
+    ).sum(),
+    "adaptive_max_pool2d": lambda torch, x, y: (
+        torch.nn.functional.adaptive_max_pool2d(_images(x), (1, 2)) ** 2
+    ).sum(),
+    "adaptive_max_pool3d": lambda torch, x, y: torch.nn.functional.adaptive_max_pool3d(
+        x.view(1, 1, 1, 2, 3), (1, 1, 2), return_indices=True
+    )[0].sum(),
+    "fractional_max_pool2d": lambda torch, x, y: torch.nn.functional.fractional_max_pool2d(
+        _images(x), 1, (1, 2), _random_samples=torch.full((1, 1, 2), 0.3)
+    ).sum(),
+    "max_unpool1d": lambda torch, x, y: (
+        torch.nn.functional.max_unpool1d(x[None], torch.tensor([[[0, 2, 5], [1, 3, 4]]]), 2) ** 2
+    ).sum(),
+    "max_unpool2d": lambda torch, x, y: (
+        torch.nn.functional.max_unpool2d(
+            _images(x), torch.tensor([[[[0, 2, 5], [13, 15, 16]]]]), 2, 2, 0, (4, 6)
+        )
+        ** 2
+    ).sum(),
+    "instance_norm with running statistics": lambda torch, x, y: (
+        torch.nn.functional.instance_norm(x[None], torch.zeros(2), torch.ones(2), y[:, 0]) * y
+    ).sum(),
+    "instance_norm by known statistics": lambda torch, x, y: (
+        torch.nn.functional.instance_norm(
+            x[None], torch.zeros(2), torch.ones(2), y[:, 0], use_input_stats=False
+        )
+        * y
+    ).sum(),
+    "local_response_norm": lambda torch, x, y: (
+        torch.nn.functional.local_response_norm(_images(x), 2, 0.5) * y
+    ).sum(),
+    "bags of rows": lambda torch, x, y: (
+        torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [1, 1]]), x) * y
+    ).sum(),
+    "the largest of bags": lambda torch, x, y: (
+        torch.nn.functional.embedding_bag(
+            torch.tensor([0, 1, 1]),
+            x,
+            torch.tensor([0, 2, 3]),
+            mode="max",
+            include_last_offset=True,
+        )
+        * y
+    ).sum(),
+    "bags with weights": lambda torch, x, y: (
+        torch.nn.functional.embedding_bag(
+            torch.tensor([[0, 1, 1], [1, 0, 0]]),
+            x,
+            mode="sum",
+            per_sample_weights=y,
+            padding_idx=1,
+        )
+        ** 2
+    ).sum(),
+    "ctc_loss": lambda torch, x, y: torch.nn.functional.ctc_loss(
+        x.view(2, 1, 3).log_softmax(2), torch.tensor([[1]]), [2], [1], reduction="none"
+    ).sum(),
+    "ctc_loss by tensors": lambda torch, x, y: torch.nn.functional.ctc_loss(
+        x.view(2, 1, 3).log_softmax(2),
+        torch.tensor([[1, 2]]),
+        torch.tensor([2]),
+        torch.tensor([2]),
+        reduction="sum",
+        zero_infinity=True,
+    ),
+    "index_put": lambda torch, x, y: (
+        x.index_put((torch.tensor([0, 1]), torch.tensor([2, 0])), y[0, :2]) ** 2
+    ).sum(),
+    "index_put that adds": lambda torch, x, y: (
+        x.index_put((torch.tensor([1, 1]),), y[0], accumulate=True) ** 2
+    ).sum(),
+    "select_scatter": lambda torch, x, y: (torch.select_scatter(x, y[0], 0, 1) ** 2).sum(),
+    "slice_scatter": lambda torch, x, y: (torch.slice_scatter(x, y[:, :2], 1, 0, 3, 2) ** 2).sum(),
+    "as_strided": lambda torch, x, y: ((x * 2).as_strided((2, 2), (3, 1), 1) ** 2).sum(),
+    "as_strided that overlaps": lambda torch, x, y: (
+        (x * 2).as_strided((2, 3), (1, 2), 0) ** 2
+    ).sum(),
+    "as_strided of what is repeated": lambda torch, x, y: (
+        x[0].expand(2, 3).as_strided((2, 2), (1, 1), 0) ** 2
+    ).sum(),
+    "as_strided_copy": lambda torch, x, y: (torch.as_strided_copy(x, (2, 2), (3, 1), 1) ** 2).sum(),
+    "diagonal_copy": lambda torch, x, y: (torch.diagonal_copy(x, 1) ** 2).sum(),
+    "masked_scatter": lambda torch, x, y: (x.masked_scatter(x > 0.4, y) ** 2).sum(),
+    "block_diag": lambda torch, x, y: (torch.block_diag(x, y) ** 2).sum(),
+    "unfold of a number": lambda torch, x, y: (x.sum().unfold(0, 1, 1) ** 2).sum(),
+    "logcumsumexp": lambda torch, x, y: (x.logcumsumexp(1) * y).sum(),
+    "segment_reduce": lambda torch, x, y: (
+        torch.segment_reduce(x, "mean", lengths=torch.tensor([1, 1])) * y
+    ).sum(),
+    **{
+        f"scatter_reduce of {kind}": lambda torch, x, y, kind=kind: (
+            x.scatter_reduce(0, torch.tensor([[0, 0, 1], [0, 1, 1]]), y, kind) ** 2
+        ).sum()
+        for kind in ("sum", "prod", "mean", "amax", "amin")
+    },
+    **{
+        f"index_reduce of {kind}": lambda torch, x, y, kind=kind: (
+            x.index_reduce(1, torch.tensor([0, 2, 2]), y, kind, include_self=False) ** 2
+        ).sum()
+        for kind in ("prod", "mean", "amax", "amin")
+    },
+    **{
+        name: lambda torch, x, y, name=name: (getattr(torch.fft, name)(x).abs() * 2).sum()
+        for name in ("fft2", "ifft2", "fftn", "ifftn", "irfft")
+    },
+    "fft2 of other sizes": lambda torch, x, y: (torch.fft.fft2(x, (3, 2)).abs() * 2).sum(),
     "spherical Bessel function": lambda torch, x, y: (
         torch.special.spherical_bessel_j0(x.detach()).sum() + x.sum()
     ),
@@ -103,4 +217,96 @@ MADE: dict[str, Any] = {
     "polygamma": lambda torch, x, y: torch.polygamma(1, x),
     "zeta": lambda torch, x, y: torch.special.zeta(x + 2, y),
     "Bessel function": lambda torch, x, y: torch.special.bessel_j1(x),
+    "unique": lambda torch, x, y: torch.unique(
+        (x * 3).floor(), return_inverse=True, return_counts=True
+    ),
+    "unique rows": lambda torch, x, y: torch.unique((x * 3).floor(), dim=0),
+    "unique_consecutive": lambda torch, x, y: torch.unique_consecutive(
+        (x * 3).floor(), return_counts=True
+    ),
+    "histogram": lambda torch, x, y: tuple(torch.histogram(x, 3, range=(0.0, 1.0), weight=y)),
+    "histogram between edges": lambda torch, x, y: tuple(
+        torch.histogram(x, torch.tensor([0.0, 0.4, 1.0]), density=True)
+    ),
+    "histogramdd": lambda torch, x, y: torch.histogramdd(x, [2, 1, 2])[0],
+    "hash_tensor": lambda torch, x, y: torch.hash_tensor(x, 1).view(torch.int64),
+    "ldl_factor": lambda torch, x, y: torch.linalg.ldl_factor(x[:, :2] + x[:, :2].mT)[0],
+    "ldl_solve": lambda torch, x, y: torch.linalg.ldl_solve(
+        *torch.linalg.ldl_factor_ex(y[:, :2] + y[:, :2].mT)[:2], x
+    ),
+    "Laguerre's polynomials": lambda torch, x, y: torch.special.laguerre_polynomial_l(x, 3),
+    "writing what has ones in front": lambda torch, x, y: _changed(x.clone(), 0, y[None, :1]),
+    "writing what is repeated": lambda torch, x, y: _changed(x.clone(), ..., y[1]),
+    "bags of what is not derived": lambda torch, x, y: torch.nn.functional.embedding_bag(
+        torch.tensor([[0, 1], [1, 1]]), x.detach()
+    ),
 }
+
+# Each gives a tensor; what a mode sees of it and of its gradients has names of PyTorch's, though
+# PyTorch may show other ones: recorded passes, numbers of 16 bits, and adjoint's own rules.
+KNOWN: dict[str, Any] = {
+    "as_strided_scatter": lambda torch, x, y: torch.as_strided_scatter(
+        x, y[:, :2], (2, 2), (3, 1), 1
+    ),
+    "as_strided of what is repeated": lambda torch, x, y: (
+        x[0].expand(2, 3).as_strided((2, 2), (1, 1), 0)
+    ),
+    "the mean of ctc_loss": lambda torch, x, y: torch.nn.functional.ctc_loss(
+        x.view(2, 1, 3).log_softmax(2), torch.tensor([[1]]), [2], [1]
+    ),
+    "instance_norm in training": lambda torch, x, y: torch.nn.functional.instance_norm(
+        x[None], weight=y[:, 0]
+    ),
+    "block_diag of vectors": lambda torch, x, y: torch.block_diag(x[0], y),
+    "ifft": lambda torch, x, y: torch.fft.ifft(x).abs(),
+    "hfft": lambda torch, x, y: torch.fft.hfft(x),
+    "fft2 of complex numbers": lambda torch, x, y: torch.fft.fft2(torch.complex(x, y)).abs(),
+    "cumprod with a zero": lambda torch, x, y: (x * (x > 0.2)).cumprod(1),
+    "masked cumprod": lambda torch, x, y: torch.masked.cumprod(x, 1, mask=x > 0.2),
+    "logcumsumexp of complex numbers": lambda torch, x, y: (
+        torch.complex(x, y).logcumsumexp(1).abs()
+    ),
+    "repeat_interleave": lambda torch, x, y: x.repeat_interleave(torch.tensor([2, 1]), 0),
+    "avg_pool2d rounded up": lambda torch, x, y: torch.nn.functional.avg_pool2d(
+        _images(x), 2, ceil_mode=True
+    ),
+    "gather of a number": lambda torch, x, y: x.sum().gather(0, torch.tensor(0)),
+    "scatter_reduce with a zero": lambda torch, x, y: x.scatter_reduce(
+        0, torch.tensor([[0, 0, 1]]), y * (y > 2), "prod"
+    ),
+    "written with ones in front": lambda torch, x, y: _changed(x.clone(), 0, y[None, :1]),
+    "setting items": lambda torch, x, y: torch.clone(x).index_put_((torch.tensor([0]),), y[1]),
+    "lstsq": lambda torch, x, y: torch.linalg.lstsq(x.mT, y.mT).solution,
+    "pinv": lambda torch, x, y: torch.linalg.pinv(x),
+}
+
+# Without second derivatives, or those of adjoint's own ops.
+ONCE = (
+    "ctc_loss",
+    "ctc_loss by tensors",
+    "the mean of ctc_loss",
+    "fractional_max_pool2d",
+    "the largest of bags",
+)
+# Also in bfloat16.
+NARROW = (
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "fractional_max_pool2d",
+    "max_unpool2d",
+    "max_pool1d",
+    "max_pool3d",
+    "avg_pool1d",
+    "instance_norm in training",
+    "bags of rows",
+    "the largest of bags",
+    "index_put",
+    "select_scatter",
+    "slice_scatter",
+    "scatter_reduce of prod",
+    "index_reduce of mean",
+    "as_strided",
+    "unfold along a dimension",
+    "masked_scatter",
+    "logcumsumexp",
+)

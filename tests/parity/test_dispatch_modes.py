@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
+from adjoint.compat import pytorch_names
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
 from tests.parity import dispatch_functions, dispatch_matrices, dispatch_sequences
 from tests.parity.dispatch_programs import DERIVED, DRAWN, VALUED
@@ -348,6 +349,7 @@ MADE = dispatch_matrices.MADE | dispatch_functions.MADE
 
 
 @pytest.mark.parametrize("name", NAMED)
+@pytest.mark.filterwarnings("ignore:index_reduce")  # PyTorch's, that it may change
 def test_a_mode_sees_steps_of_the_same_names(torch, name):
     (ours, theirs), found = gradients_and_steps(torch, NAMED[name])
     assert [step.partition("(")[0] for step in ours] == [step.partition("(")[0] for step in theirs]
@@ -375,6 +377,40 @@ def test_a_mode_sees_the_same_steps_where_nothing_is_derived(torch, name):
     assert names[0] == names[1]
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-4)
+
+
+def unknown_names(program, kind, recorded):
+    """The names that a mode sees of a program and its gradients, and PyTorch has not."""
+    seen = set()
+
+    class Looking(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.add(str(func))
+            return func(*args, **(kwargs or {}))
+
+    numbers = [[0.1, 0.2, 0.3], [0.5, 0.7, 0.9]], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    x, y = (compat.tensor(each, dtype=kind, requires_grad=True) for each in numbers)
+    with Looking():
+        loss = (program(compat, x, y) ** 2).sum()
+        grads = compat.autograd.grad(loss, [x, y], create_graph=recorded, allow_unused=True)
+        slopes = [grad for grad in grads if grad is not None and grad.requires_grad]
+        if slopes:
+            compat.autograd.grad(slopes[0].sum(), [x, y], allow_unused=True)
+    assert seen
+    names = [each.split(".")[1:] for each in seen]
+    return [name for name, overload in names if overload not in pytorch_names.overloads(name)]
+
+
+ALL = dispatch_functions.NAMED | dispatch_functions.KNOWN
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_mode_sees_no_names_but_pytorchs(name):
+    assert unknown_names(ALL[name], compat.float32, False) == []
+    if name not in dispatch_functions.ONCE:
+        assert unknown_names(ALL[name], compat.float32, True) == []
+    if name in dispatch_functions.NARROW:
+        assert unknown_names(ALL[name], compat.bfloat16, False) == []
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -13,22 +13,33 @@ from adjoint.call.half_precision import half_type
 from adjoint.call.layers import lies_in
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.aten_steps import (
+    composed_bags,
     composed_cells,
+    composed_counts,
     composed_factors,
     composed_images,
     composed_losses,
     composed_matrices,
     composed_networks,
     composed_places,
+    composed_pools,
     composed_products,
     composed_samples,
     composed_sequences,
+    composed_writing,
 )
 from adjoint.compat.aten_steps.answering import GROUND, asking
 from adjoint.compat.aten_steps.recorded import is_taken_apart
 from adjoint.nn.layers.recurrent import along_sequences
 from adjoint.ops.composites import COMPOSITES
 
+# Those that are one operation, back too: numbers of 16 bits are rounded as often as adjoint's.
+_WHOLE: Final[dict[str, Any]] = {
+    **composed_pools.FUNCTIONS,
+    **composed_writing.FUNCTIONS,
+    **composed_bags.FUNCTIONS,
+    **composed_counts.FUNCTIONS,
+}
 _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_products.FUNCTIONS,
     **composed_factors.FUNCTIONS,
@@ -39,8 +50,10 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,
     **composed_images.FUNCTIONS,
+    **_WHOLE,
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
+_ROUNDED_ONCE: Final = frozenset(_WHOLE.values())
 _COMPOSED[along_sequences] = composed_sequences.along_sequences
 # Operations that adjoint makes of several, and has no op for; its views are known as views.
 _VIEWS: Final = ("alias", "index", "lift_fresh", "slice", "view")
@@ -54,7 +67,7 @@ WITHOUT_AUTOCAST: Final[dict[Any, set[str]]] = {}
 def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """See tensors.upper; not inside transforms, nor under autocast and others who watch calls.
 
-    Complex numbers and those of 16 bits are left to adjoint's ops, which are wider inside.
+    Complex numbers, and mostly those of 16 bits, are left to adjoint's ops, wider inside.
     """
     called = getattr(called, "double_of", called)
     for kind in WITHOUT_AUTOCAST.get(called, ()):
@@ -79,8 +92,11 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return NotImplemented  # its steps are recorded
         with asking() as ask:
             return ask(itself, *args, **kwargs)
-    for tensor in tensors:
-        if tensor.array.dtype.kind == "c" or half_type(tensor.array) is not None:
-            return NotImplemented
     assert function is not None
+    is_whole = function in _ROUNDED_ONCE
+    for tensor in tensors:
+        if tensor.array.dtype.kind == "c":
+            return NotImplemented
+        if not is_whole and half_type(tensor.array) is not None:
+            return NotImplemented
     return function(*args, **kwargs)

@@ -7,10 +7,11 @@ from adjoint.autograd.grad_mode import no_grad
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.dtypes import uint8
-from adjoint.ops.arranging.arrange import repeat
+from adjoint.ops.arranging.arrange import pad, repeat
 from adjoint.ops.arranging.conversion import contiguous, contiguous_format, finfo, strided
-from adjoint.ops.arranging.shape import reshape
-from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.arranging.shape import reshape, squeeze, unsqueeze
+from adjoint.ops.composites import COMPOSITES
+from adjoint.ops.elementwise.arithmetic import add, div, mul
 from adjoint.ops.elementwise.powers import pow, rsqrt
 from adjoint.ops.reducing.reduction import mean
 
@@ -65,14 +66,29 @@ def _instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    plain = running_mean is None and running_var is None and use_input_stats
-    if not plain or input.ndim < 3 or math.prod(input.shape[2:]) <= 1 or not input.numel():
+    running = (running_mean, running_var)
+    known = [each is not None for each in running]
+    if any(known) != all(known) or not (use_input_stats or all(known)):
+        return NotImplemented
+    if input.ndim < 3 or math.prod(input.shape[2:]) <= 1 or not input.numel():
         return NotImplemented
     samples, channels, *sizes = input.shape
-    factor, shift = (None if each is None else repeat(each, samples) for each in (weight, bias))
+    given = [each for each in (*running, weight, bias) if each is not None]
+    if any(tuple(each.shape) != (channels,) or each.dtype is not input.dtype for each in given):
+        return NotImplemented
+    factor, shift, centre, spread = (
+        None if each is None else repeat(each, samples) for each in (weight, bias, *running)
+    )
     flat = reshape(contiguous(input), (1, samples * channels, *sizes))
-    out = _batch_norm(flat, None, None, factor, shift, True, momentum, eps)
-    return out if out is NotImplemented else reshape(out, (samples, channels, *sizes))
+    out = _batch_norm(flat, centre, spread, factor, shift, use_input_stats, momentum, eps)
+    if out is NotImplemented:
+        return NotImplemented
+    if all(known) and use_input_stats:
+        with no_grad(), asking() as ask:
+            for own, moved in zip(running, (centre, spread), strict=True):
+                whole = ask("alias", own)
+                ask("copy_", whole, ask("mean", ask("view", moved, [samples, channels]), [0]))
+    return reshape(out, (samples, channels, *sizes))
 
 
 def _group_norm(
@@ -106,9 +122,29 @@ def _rms_norm(
     return scaled if weight is None else mul(scaled, weight)
 
 
+def _local_response_norm(
+    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Any:
+    if input.ndim < 3 or not input.numel() or size < 1:
+        return NotImplemented
+    squares = mul(input, input)
+    before, after = size // 2, (size - 1) // 2
+    if input.ndim == 3:
+        channels = pad(unsqueeze(squares, 1), (0, 0, before, after))
+        around = squeeze(COMPOSITES["avg_pool2d"](channels, (size, 1), 1), 1)
+    else:
+        samples, count, first, *_ = input.shape
+        volumes = reshape(squares, (samples, 1, count, first, -1))
+        volumes = pad(volumes, (0, 0, 0, 0, before, after))
+        around = squeeze(COMPOSITES["avg_pool3d"](volumes, (size, 1, 1), 1), 1)
+        around = reshape(around, tuple(input.shape))
+    return div(input, pow(add(mul(around, alpha), k), beta))
+
+
 FUNCTIONS: Final[dict[str, Any]] = {
     "rms_norm": _rms_norm,
     "batch_norm": _batch_norm,
     "instance_norm": _instance_norm,
+    "local_response_norm": _local_response_norm,
     "group_norm": _group_norm,
 }

@@ -5,6 +5,7 @@ from typing import Any, Final
 from adjoint.compat.aten_fourier import BACK, FORTH
 from adjoint.compat.aten_steps.asking import Steps, renamed
 from adjoint.compat.aten_steps.kept import Kept, from_front
+from adjoint.dtypes import complex64, complex128, float64
 
 # ---- sizes ----
 
@@ -21,7 +22,8 @@ def _changes(shape: Any, sizes: Any, dims: Any) -> tuple[list[tuple[int, int]], 
     return cuts, filled
 
 
-def _fitted(ask: Steps, input: Any, sizes: Any, dims: Any) -> Any:
+def fitted(ask: Steps, input: Any, sizes: Any, dims: Any) -> Any:
+    """A tensor cut to sizes, or filled up with zeros."""
     cuts, filled = _changes(input.shape, sizes, dims)
     for dim, size in cuts:
         input = ask("slice", input, dim, 0, size)
@@ -43,29 +45,38 @@ def _unfitted(ask: Steps, grad: Any, shape: Any, sizes: Any, dims: Any) -> Any:
 # ---- transforms ----
 
 
+def _as_complex(ask: Steps, input: Any) -> Any:
+    if input.array.dtype.kind == "c":
+        return input
+    return ask("_to_copy", input, dtype=complex128 if input.dtype is float64 else complex64)
+
+
 def _complex_transform(
     ask: Steps, input: Any, sizes: Any, dims: Any, norm: str, inverse: bool
 ) -> Any:
     dims = from_front(dims, input.ndim)
     number = (BACK if inverse else FORTH).index(norm)
     is_complex = input.array.dtype.kind == "c"
-    if not dims or (not is_complex and (inverse or len(dims) > 1)):
-        return ask("complex_transform", input, sizes, tuple(dims), norm, inverse)
-    input = _fitted(ask, input, sizes, dims)
+    if not is_complex and len(dims) != 1:
+        input, is_complex = _as_complex(ask, input), True
+    input = fitted(ask, input, sizes, dims)
+    if not dims:
+        return ask("clone", input)
     if not is_complex:
-        return ask("_fft_r2c", input, dims, number, False)
+        found = ask("_fft_r2c", input, dims, number, False)
+        return ask("conj_physical", found) if inverse else found
     return ask("_fft_c2c", input, dims, number, not inverse)
 
 
 def _real_to_half(ask: Steps, input: Any, sizes: Any, dims: Any, norm: str) -> Any:
     dims = from_front(dims, input.ndim)
-    return ask("_fft_r2c", _fitted(ask, input, sizes, dims), dims, FORTH.index(norm), True)
+    return ask("_fft_r2c", fitted(ask, input, sizes, dims), dims, FORTH.index(norm), True)
 
 
 def _half_to_real(ask: Steps, input: Any, sizes: Any, dims: Any, norm: str) -> Any:
     dims = from_front(dims, input.ndim)
     half = (*sizes[:-1], sizes[-1] // 2 + 1)
-    input = _fitted(ask, input, half, dims)
+    input = fitted(ask, _as_complex(ask, input), half, dims)
     return ask("_fft_c2r", input, dims, BACK.index(norm), sizes[-1])
 
 
@@ -73,11 +84,13 @@ def _by_complex_transform(ask: Steps, kept: Kept, grad: Any) -> Any:
     shape, sizes, norm, inverse = kept.shape(0), kept.value(1), kept.value(3), kept.value(4)
     dims = from_front(kept.value(2), len(shape))
     number = (BACK if inverse else FORTH).index(norm)
-    found = ask("_fft_c2c", grad, dims, number, inverse)
+    found = ask("_fft_c2c", grad, dims, number, inverse) if dims else grad
     before, output = kept.node.edges()[0]
-    if before.spec_of(output).dtype.kind != "c":
-        found = _part(0)(ask, found)
-    return (_unfitted(ask, found, shape, sizes, dims),)
+    if before.spec_of(output).dtype.kind == "c":
+        return (_unfitted(ask, found, shape, sizes, dims),)
+    if len(dims) != 1:
+        return (_part(0)(ask, _unfitted(ask, found, shape, sizes, dims)),)
+    return (_unfitted(ask, _part(0)(ask, found), shape, sizes, dims),)
 
 
 def _by_real_to_half(ask: Steps, kept: Kept, grad: Any) -> Any:

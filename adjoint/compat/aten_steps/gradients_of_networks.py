@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, from_front
-from adjoint.compat.aten_steps.networks import beyond, even_padding
+from adjoint.compat.aten_steps.networks import beyond, even_padding, rounded_up
 from adjoint.ops.reducing.reduction import log_softmax
 
 
@@ -54,12 +54,13 @@ def _layer_standardized(ask: Steps, kept: Kept, grad: Any, *others: Any) -> Any:
 
 
 def _average_windows(ask: Steps, kept: Kept, grad: Any) -> Any:
-    lengths = even_padding(kept.option(3))
-    if grad.ndim not in (4, 5) or lengths is None:
+    window = (kept.option(1), kept.option(2))
+    sides = rounded_up(kept.shape(0)[2:], *window, kept.option(3))
+    if grad.ndim not in (4, 5) or sides is None:
         raise TooLittleKeptError
     with unseen():  # of which only the shape counts
         images = grad.new_zeros(kept.shape(0)) if kept.option(0) is None else kept.option(0)
-    rest = (kept.option(1), kept.option(2), lengths, False, *kept.option(4))
+    rest = (*window, *sides, *kept.option(4))
     return (ask(f"avg_pool{grad.ndim - 2}d_backward", grad, images, *rest),)
 
 

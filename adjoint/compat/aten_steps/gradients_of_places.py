@@ -161,9 +161,8 @@ def _rot90(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _unfold(ask: Steps, kept: Kept, grad: Any) -> Any:
     shape, dim, size, step = kept.shape(0), *(kept.option(place) for place in (1, 2, 3))
-    if not shape:
-        raise TooLittleKeptError
-    return (ask("unfold_backward", grad, list(shape), dim % len(shape), size, step),)
+    place = dim % max(len(shape), 1)
+    return (ask("unfold_backward", grad, list(shape), place, size, step),)
 
 
 def _picked_back(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -222,5 +221,6 @@ STEPS: Final[dict[str, Any]] = {
     "flip": _flip,
     "roll": _roll,
     "diagonal": _diagonal,
+    "diagonal_copy": _diagonal,
     "embedded": _embedded,
 }

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front, unreduced
+from adjoint.ops.arranging.conversion import finfo
 
 
 def _mean(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -220,7 +221,25 @@ def _chosen_of(places: Any, dim_place: int, keepdim_place: int | None) -> Any:
     return steps
 
 
+def _logcumsumexp(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, result = kept.value(0), kept.result()
+    if not grad.ndim or not grad.numel():
+        return (grad,)
+    dim = from_front(kept.option(1), grad.ndim)[0]
+    least = ask("scalar_tensor", finfo(grad.dtype).min, **beside(grad))
+    sizes = ask("log", ask("abs", grad))
+    above = ask("where", ask("gt", grad, 0), sizes, least)
+    below = ask("where", ask("lt", grad, 0), sizes, least)
+    found = []
+    for each in (above, below):
+        turned = ask("flip", ask("sub", each, result), [dim])
+        back = ask("flip", ask("logcumsumexp", turned, dim), [dim])
+        found.append(ask("exp", ask("add", back, input)))
+    return (ask("sub", *found),)
+
+
 STEPS: Final[dict[str, Any]] = {
+    "logcumsumexp": _logcumsumexp,
     "mean": _mean,
     "max_all": _max_all,
     "min_all": _max_all,

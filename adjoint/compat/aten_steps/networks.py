@@ -4,6 +4,7 @@ import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
+from adjoint.compat.aten_steps.places import reshaped
 from adjoint.ops.neural.pooling import max_pool_places
 
 
@@ -12,6 +13,25 @@ def even_padding(pairs: Any) -> list[int] | None:
     if any(before != after for before, after in pairs):
         return None
     return [before for before, _ in pairs]
+
+
+def rounded_up(sizes: Any, kernel: Any, stride: Any, padding: Any) -> tuple[list[int], bool] | None:
+    """The padding of each dimension, and whether ceil_mode made that behind another; or None."""
+    lengths = even_padding(padding)
+    if lengths is not None:
+        return lengths, False
+    for size, width, step, (before, after) in zip(sizes, kernel, stride, padding, strict=True):
+        count = -(-(size + 2 * before - width) // step) + 1
+        if (count - 1) * step >= size + before:
+            count -= 1
+        if after < before or (size + before + after - width) // step + 1 != count:
+            return None
+    return [before for before, _ in padding], True
+
+
+def as_images(kernel: Any, stride: Any, padding: Any) -> tuple[Any, Any, Any]:
+    """Windows over rows as windows over images of one row."""
+    return (1, *kernel), (1, *stride), ((0, 0), *padding)
 
 
 def beyond(
@@ -86,7 +106,10 @@ def _layer_standardized(
 def _batch_standardized(
     ask: Steps, input: Any, weight: Any, bias: Any, axes: Any, eps: float
 ) -> Any:
-    if 0 not in [axis % input.ndim for axis in axes]:
+    dims = sorted(axis % input.ndim for axis in axes)
+    if dims == list(range(2, input.ndim)):
+        return _each_standardized(ask, input, weight, bias, eps)
+    if 0 not in dims:
         return ask("batch_standardized", input, weight, bias, axes, eps)
     with unseen():
         factor, shift = (None if each is None else each.reshape(-1) for each in (weight, bias))
@@ -96,6 +119,22 @@ def _batch_standardized(
     with unseen():
         centre = mean.reshape(shape)
     return out, centre, _variance(inverse, eps, centre.shape)
+
+
+def _each_standardized(ask: Steps, input: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """The channels of each sample, as those of one."""
+    samples, channels, *sizes = input.shape
+    factor, shift = (
+        None if each is None else ask("repeat", reshaped(ask, each, [channels]), [samples])
+        for each in (weight, bias)
+    )
+    flat = reshaped(ask, input, [1, samples * channels, *sizes])
+    statistics = (None, None, True, 0.0, eps)
+    out, mean, inverse = ask("native_batch_norm", flat, factor, shift, *statistics)
+    shape = (samples, channels, *[1] * len(sizes))
+    with unseen():
+        centre = mean.reshape(shape)
+    return ask("view", out, list(input.shape)), centre, _variance(inverse, eps, shape)
 
 
 def _group_standardized(
@@ -133,6 +172,9 @@ def _pooled(
     ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, which: int
 ) -> Any:
     own = ("max_pool_values", "max_pool_places")[which]
+    if images.ndim == 3:
+        rows = (*as_images(kernel, stride, padding), (1, *dilation), which)
+        return ask("squeeze", _pooled(ask, ask("unsqueeze", images, -2), *rows), -2)
     lengths = even_padding(padding)
     if lengths is None or images.ndim not in (4, 5):
         return ask(own, images, kernel, stride, padding, dilation)
@@ -143,23 +185,33 @@ def _pooled(
 def _max_pool_back(
     ask: Steps, pooled: Any, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Any:
+    if images.ndim == 3:
+        rows = (*as_images(kernel, stride, padding), (1, *dilation))
+        wide = ask("unsqueeze", pooled, -2), ask("unsqueeze", images, -2)
+        return ask("squeeze", _max_pool_back(ask, wide[0], wide[1], *rows), -2)
     lengths = even_padding(padding)
-    if lengths is None or images.ndim != 4:
+    if lengths is None or images.ndim not in (4, 5):
         return ask("max_pool_back", pooled, images, kernel, stride, padding, dilation)
     with unseen():
         places = max_pool_places(images, kernel, stride, padding, dilation)
     rest = (kernel, stride, lengths, dilation, False, places)
-    return ask("max_pool2d_with_indices_backward", pooled, images, *rest)
+    return ask(f"{_pool_name(images.ndim)}_backward", pooled, images, *rest)
 
 
 def _average_windows(
     ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, counting: Any
 ) -> Any:
-    lengths = even_padding(padding)
-    if lengths is None or images.ndim not in (4, 5):
+    if images.ndim == 3:
+        wide = as_images(kernel, stride, padding)
+        found = _average_windows(ask, ask("unsqueeze", images, -2), *wide, counting)
+        return ask("squeeze", found, -2)
+    found = rounded_up(images.shape[2:], kernel, stride, padding)
+    if images.ndim not in (4, 5) or (found is None and counting[1] is None):
         return ask("average_windows", images, kernel, stride, padding, counting)
-    rest = (kernel, stride, lengths, False, *counting)
-    return ask(f"avg_pool{images.ndim - 2}d", images, *rest)
+    if found is None:  # the divisor is given, so that a border may count
+        sides = [side for pair in reversed(padding) for side in pair]
+        images, found = ask("constant_pad_nd", images, sides, 0.0), ([0] * len(padding), False)
+    return ask(f"avg_pool{images.ndim - 2}d", images, kernel, stride, *found, *counting)
 
 
 def _columns_of(

@@ -199,7 +199,20 @@ def _setitem(ask: Steps, input: Any, index: Any, value: Any) -> Any:
     parts = _without_ellipsis(index, input.ndim)
     whole = all(part == slice(None) for part in parts)
     shown = input if whole else _basic_index(ask, input, tuple(parts))
-    return ask("copy_" if value.ndim else "fill_", shown, value)
+    if not value.ndim:
+        return ask("fill_", shown, value)
+    return ask("copy_", shown, _fitting(ask, value, list(shown.shape)))
+
+
+def _fitting(ask: Steps, value: Any, shape: list[int]) -> Any:
+    """What is written into a shape: without ones in front, and repeated."""
+    sizes = list(value.shape)
+    if sizes == shape:
+        return value
+    while sizes and sizes[0] == 1:
+        sizes = sizes[1:]
+    value = ask("view", value, sizes)
+    return value if sizes == shape else ask("expand", value, shape)
 
 
 def _copy(ask: Steps, input: Any, src: Any, non_blocking: bool) -> Any:

@@ -20,6 +20,8 @@ from adjoint.compat.aten_steps import (
     gradients_of_places,
     gradients_of_products,
     gradients_of_reductions,
+    gradients_of_writing,
+    inner,
     matrices,
     networks,
     places,
@@ -42,6 +44,7 @@ _STEPS: Final = {
     **matrices.STEPS,
     **networks.STEPS,
     **fourier.STEPS,
+    **inner.STEPS,
 }
 _ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
 _GRADIENTS: Final = {
@@ -49,6 +52,7 @@ _GRADIENTS: Final = {
     **gradients_of_reductions.STEPS,
     **gradients_of_functions.STEPS,
     **gradients_of_places.STEPS,
+    **gradients_of_writing.STEPS,
     **gradients_of_products.STEPS,
     **matrices.GRADIENTS,
     **gradients_of_networks.STEPS,

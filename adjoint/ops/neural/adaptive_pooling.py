@@ -25,7 +25,7 @@ from adjoint.tensors.tensor import Tensor
 _WITHOUT_CHANNELS = ("adaptive_avg_pool1d", "adaptive_avg_pool2d")
 
 
-def _wanted(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
+def wanted_sizes(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
     """The size of each pooled dimension; None means that of the input."""
     count = int(name[-2])
     given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * count
@@ -81,7 +81,7 @@ def _adaptive_average(count: int) -> Any:
     def function(input: Value, output_size: Any) -> Value:
         if count > 1 and output_size in (1, (1,) * count, [1] * count):  # of any dimensions
             return mean(input, tuple(range(-count, 0)), True)
-        sizes = _wanted(name, input, output_size)
+        sizes = wanted_sizes(name, input, output_size)
         return batched(lambda images: adaptive_average(images, sizes), input, count)
 
     function.__name__ = function.__qualname__ = name
@@ -149,7 +149,7 @@ def _adaptive_max(count: int) -> Any:
     name = f"adaptive_max_pool{count}d"
 
     def function(input: Value, output_size: Any, return_indices: bool = False) -> Any:
-        sizes = _wanted(name, input, output_size)
+        sizes = wanted_sizes(name, input, output_size)
         if min(sizes) < 1:
             raise RuntimeError(f"{name}(): output_size must be positive, got {output_size}")
         values, places = greatest_in(input, tuple(sizes))
@@ -234,9 +234,10 @@ def _inner_places(sizes: Any, kernel: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _fractional_sizes(
+def fractional_sizes(
     name: str, input: Any, kernel: Any, output_size: Any, output_ratio: Any
 ) -> tuple[int, ...]:
+    """How many windows there are in each dimension."""
     count = int(name[-2])
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name}(): give output_size or output_ratio")
@@ -276,7 +277,7 @@ def _fractional(count: int) -> Any:
                 f"{list(kernel_size)}"
             )
         kernel = each(kernel_size, count, f"{name}(): kernel_size")
-        wanted = _fractional_sizes(name, input, kernel, output_size, output_ratio)
+        wanted = fractional_sizes(name, input, kernel, output_size, output_ratio)
         images = unsqueeze(input, 0) if input.ndim == count + 1 else input
         lead = tuple(images.shape[:2])
         samples = _random_samples

@@ -380,28 +380,43 @@ def _max_unpool(count: int) -> Any:
         padding: Any = 0,
         output_size: Any = None,
     ) -> Value:
-        kernel = each(kernel_size, count, f"{name}(): kernel_size")
-        steps = kernel if stride is None else each(stride, count, f"{name}(): stride")
-        sides = each(padding, count, f"{name}(): padding")
-        usual = [
-            (size - 1) * step + width - 2 * side
-            for size, step, width, side in zip(input.shape[-count:], steps, kernel, sides)
-        ]
-        sizes = _unpool_sizes(name, usual, steps, output_size)
-        if indices.shape != input.shape:
-            raise RuntimeError(
-                f"{name}(): input and indices must have one shape, got {list(input.shape)} and "
-                f"{list(indices.shape)}"
-            )
-        lead = (1, *input.shape[:1]) if input.ndim == count + 1 else tuple(input.shape[:2])
-        shape = (*lead, math.prod(input.shape[-count:]))
-        flat = reshape(input, shape), reshape(indices, shape)
-        out = reshape(unpooled(*flat, math.prod(sizes)), (*input.shape[:-count], *sizes))
-        return following(out, input) if count == 2 else out
+        rest = (kernel_size, stride, padding, output_size)
+        sizes, _, _ = unpooled_sizes(name, input, *rest)
+        return unpooled_images(name, input, indices, sizes)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Zeros with the elements of input where indices of a max_pool say."
     return composite(home="nn.functional")(function)
+
+
+def unpooled_images(name: str, input: Any, indices: Any, sizes: tuple[int, ...]) -> Any:
+    """Images of zeros of some sizes with the elements of input where indices say."""
+    count = len(sizes)
+    if indices.shape != input.shape:
+        raise RuntimeError(
+            f"{name}(): input and indices must have one shape, got {list(input.shape)} and "
+            f"{list(indices.shape)}"
+        )
+    lead = (1, *input.shape[:1]) if input.ndim == count + 1 else tuple(input.shape[:2])
+    shape = (*lead, math.prod(input.shape[-count:]))
+    flat = reshape(input, shape), reshape(indices, shape)
+    out = reshape(unpooled(*flat, math.prod(sizes)), (*input.shape[:-count], *sizes))
+    return following(out, input) if count == 2 else out
+
+
+def unpooled_sizes(
+    name: str, input: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any
+) -> tuple[tuple[int, ...], Any, Any]:
+    """The sizes of the result of an unpooling, its stride and its padding in each dimension."""
+    count = int(name[-2])
+    kernel = each(kernel_size, count, f"{name}(): kernel_size")
+    steps = kernel if stride is None else each(stride, count, f"{name}(): stride")
+    sides = each(padding, count, f"{name}(): padding")
+    usual = [
+        (size - 1) * step + width - 2 * side
+        for size, step, width, side in zip(input.shape[-count:], steps, kernel, sides)
+    ]
+    return _unpool_sizes(name, usual, steps, output_size), steps, sides
 
 
 def _unpool_sizes(name: str, usual: list[int], steps: Any, wanted: Any) -> tuple[int, ...]:
