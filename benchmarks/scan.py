@@ -51,8 +51,12 @@ WHY: dict[str, str] = {
     "memory is what it waits for, beside what finds the way": "view_as_complex_copy",
     "windows by chance are many small steps": "fractional_max_pool2d fractional_max_pool3d",
     "places are read one by one, each in a line of the cache of its own": "gather index_select",
-    "threads of OpenBLAS, which wait for those of the loops, and they for them": "conv_tbc",
-    "LAPACK factors its panels by one thread": "linalg_solve_ex linalg_tensorsolve",
+    "threads of OpenBLAS, which wait for those of the loops, and they for them": """
+        conv_tbc matmul
+    """,
+    "LAPACK factors its panels by one thread": "linalg_solve_ex linalg_tensorsolve lu",
+    "a product and a sum, one after the other": "linalg_vecdot",
+    "gradients are added by one thread where windows overlap": "stft unfold_copy",
     "NumPy sorts with one thread, or threads of Python's": "topk",
     "its deviations are computed beside it": "native_layer_norm",
     "its index is made as wide as its source first": "index_reduce_",
