@@ -3,8 +3,10 @@
     PYTHONPATH=. python benchmarks/gpu.py [torch] [eager] [jax] [xla] [cudagraph]
 
 Microseconds of one step: the median over at least 0.8 s, the device waited for once in a few steps.
-The systems take turns, since what else a host does would otherwise count for one of them alone.
-Every work is a forward and a backward; `training` makes a step of SGD, too.
+The systems take turns, since what else a host does would otherwise count for one of them alone, and
+in another order each time: a GPU at its limit of power is slower after a turn that took much of it.
+Every work is a forward and a backward; `training` makes a step of SGD, too. `read` is `chain` where
+a number is read once in five steps, which is what it takes to read one from XLA.
 """
 
 import os
@@ -98,8 +100,8 @@ def report(systems: list[Measured]) -> None:
         each.warm_up()
     found: list[list[float]] = [[] for _ in systems]
     for _ in range(TURNS):
-        for samples, each in zip(found, systems):
-            samples += each.turn()
+        for place in rng.permutation(len(systems)):
+            found[place] += systems[place].turn()
     for samples, each in zip(found, systems):
         print(f"{each.work:12} {each.system:28} {statistics.median(samples):10,.0f}", flush=True)
 
@@ -177,9 +179,12 @@ def compiled(backend: str, device: str) -> Iterator[Measured]:
         def gradients(function: Any = function, leaves: Any = leaves) -> Any:
             return adjoint.autograd.grad(function(*leaves), leaves)
 
-        yield Measured(name, system, run(adjoint.compile(gradients, backend=backend)), wait)
-    step = adjoint.compile(trainer(adjoint, device), backend=backend)
-    yield Measured("training", system, run(step), wait, 20)
+        step = run(adjoint.compile(gradients, backend=backend))
+        yield Measured(name, system, step, wait)
+        if name == "chain" and backend == "xla":
+            yield Measured("read", system, step, lambda: answer[0][0].sum().item())
+    training = run(adjoint.compile(trainer(adjoint, device), backend=backend))
+    yield Measured("training", system, training, wait, 20)
 
 
 def plain_jax() -> Iterator[Measured]:
@@ -205,6 +210,8 @@ def plain_jax() -> Iterator[Measured]:
             answer[0] = jitted(*arrays)
 
         yield Measured(name, "jax.jit", step, wait)
+        if name == "chain":
+            yield Measured("read", "jax.jit", step, lambda: answer[0][0].sum().item())
     training = jax_trainer()
 
     def step_once() -> None:
@@ -262,7 +269,7 @@ def measured(systems: list[str]) -> Iterator[Measured]:
 def main(systems: list[str]) -> None:
     """Measure the systems that were asked for."""
     found = list(measured(systems))
-    for work in ("chain", "elementwise", "dense", "training"):
+    for work in ("chain", "read", "elementwise", "dense", "training"):
         report([each for each in found if each.work == work])
 
 
