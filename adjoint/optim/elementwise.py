@@ -8,6 +8,7 @@ parameters.
 """
 
 from collections.abc import Callable
+from itertools import repeat
 from operator import setitem
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
 from adjoint.dtypes import COMPLEX, category_of, complex128, float32
 from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.indexing import index_put
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.elementwise.arithmetic import abs, sign
 from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_real
@@ -223,7 +225,7 @@ class ElementwiseOptimizer(Optimizer):
             if not all_plain(params):
                 params = self._without_sparse(params, group, writes)
                 params = self._without_wrapped(params, group, writes)
-            if settings.modes and not (group["differentiable"] or group.get("capturable")):
+            if settings.modes and tracing is None and not group["differentiable"]:
                 for param in params:
                     self._step_by_calls(param, group, writes)
                 continue
@@ -268,24 +270,48 @@ class ElementwiseOptimizer(Optimizer):
                 self._step_by_calls(param, group, writes)
         return left
 
-    def _step_by_calls(self, param: Any, group: Group, writes: Writes) -> None:
-        """A step of which modes, or the class of the parameter and its state, are asked."""
+    def _step_by_calls(
+        self, param: Any, group: Group, writes: Writes, rows: Coordinates | None = None
+    ) -> None:
+        """A step of which modes, or the class of the parameter and its state, are asked.
+
+        A sparse gradient's rows are taken out, and written back with all others beside them.
+        """
         state, home, fresh = self._prepared(param, group, writes)
         names = list(self.arrays(group))
-        counters = Counters({name: state[name].array for name in self.counts(group)})
-        numbers = floats(self.numbers(numpy_backend.xp, group, counters, fresh))
-        counters.commit(writes)
+        numbers = self._numbers_by_calls(param, group, state, fresh, writes)
         held = [param, *(state[name] for name in names)]
+        grad, index = (param.grad, None) if rows is None else (rows.elements, rows.index())
         with no_grad():
-            work = [_widened_by_calls(each) for each in (param, param.grad, *held[1:])]
+            taken = held if index is None else [each[index] for each in held]
+            work = [_widened_by_calls(each) for each in (taken[0], grad, *taken[1:])]
             rule = (self.update, TensorFunctions, work, names, numbers, group["maximize"])
             results = [_narrowed_by_calls(*both) for both in zip(_applied(*rule), held)]
+            if index is not None:
+                results = [index_put(*each) for each in zip(held, repeat(index), results)]
         writes.late.append((param, results[0], False))
         for name, before, value in zip(names, held[1:], results[1:]):
             if answers_calls(before):
                 writes.put(home, name, value)
             else:
                 writes.late.append((before, value, False))
+
+    def _numbers_by_calls(
+        self, param: Any, group: Group, state: State, fresh: bool, writes: Writes
+    ) -> dict[str, Any]:
+        """The numbers of a step by calls; what is on a device and not looked at is a Tensor."""
+        if not group.get("capturable"):
+            counters = Counters({name: state[name].array for name in self.counts(group)})
+            numbers = floats(self.numbers(numpy_backend.xp, group, counters, fresh))
+        else:
+            counters = DeviceCounters(state)
+            found = self.numbers(backend_of(param.array).xp, group, counters, fresh)
+            numbers = {
+                name: Tensor(value, AS_IS) if hasattr(value, "dtype") else value
+                for name, value in found.items()
+            }
+        counters.commit(writes)
+        return numbers
 
     def step_sparse(self, param: Any, grad: Coordinates, group: Group, writes: Writes) -> None:
         """Prepare the step of a parameter with a sparse gradient; most rules refuse it."""
@@ -296,6 +322,9 @@ class ElementwiseOptimizer(Optimizer):
 
     def step_rows(self, param: Any, grad: Coordinates, group: Group, writes: Writes) -> None:
         """The step of those elements alone that a sparse gradient has, by the same rule."""
+        if current().modes:
+            self._step_by_calls(param, group, writes, grad)
+            return
         state, _, fresh = self._prepared(param, group, writes)
         names, xp, index = list(self.arrays(group)), grad.xp, tuple(grad.indices())
         arrays = [param.current_array(), *[state[name].array for name in names]]

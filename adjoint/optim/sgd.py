@@ -3,6 +3,8 @@
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.call.context import current
+from adjoint.ops.elementwise.arithmetic import sub
 from adjoint.ops.sparse.layers import Coordinates, coordinates, sparse_of, sparse_tensor
 from adjoint.optim.descent import descend
 from adjoint.optim.elementwise import ElementwiseOptimizer, penalty
@@ -100,6 +102,11 @@ class SGD(ElementwiseOptimizer):
         array = param.current_array()
         check_writable([array])
         direction = self._direction(param, grad, group, writes)
+        if current().modes:
+            with no_grad():
+                moved = sub(param, direction, alpha=float(group["lr"]))
+            writes.late.append((param, moved, False))
+            return
         layer = sparse_of(direction)
         index: Any = ...
         rows = direction.array

@@ -2,9 +2,14 @@
 
 from typing import Any
 
+from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import quiet
+from adjoint.call.context import current
+from adjoint.creation.factories import zeros_like
 from adjoint.dtypes import COMPLEX, category_of
-from adjoint.ops.sparse.layers import coordinates, layout_of, sparse_of
+from adjoint.ops.arranging.indexing import index_put
+from adjoint.ops.sparse.layers import Coordinates, coordinates, layout_of, sparse_of
+from adjoint.optim.elementwise import TensorFunctions
 from adjoint.optim.optimizer import (
     Closure,
     Group,
@@ -18,8 +23,7 @@ from adjoint.optim.plans import check_writable
 from adjoint.optim.programs import Spare
 from adjoint.optim.wrapped import with_gradients
 from adjoint.optim.writes import Writes
-from adjoint.tensors.core import backend_of
-from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.tensor import Tensor
 
 
 class SparseAdam(Optimizer):
@@ -71,35 +75,50 @@ class SparseAdam(Optimizer):
             raise RuntimeError(
                 "SparseAdam does not support dense gradients, please consider Adam instead"
             )
-        array = param.current_array()
         home = self.state.get(param) or {}
-        xp = backend_of(array).xp
-        step = home.get("step", 0) + 1
-        averages = [
-            home[name].array if name in home else xp.zeros_like(array)
-            for name in ("exp_avg", "exp_avg_sq")
-        ]
-        check_writable([array, *averages])
+        state: dict[str, Any] = {"step": home.get("step", 0) + 1}
+        for name in ("exp_avg", "exp_avg_sq"):
+            state[name] = home[name] if name in home else zeros_like(param, requires_grad=False)
+        held = [param, state["exp_avg"], state["exp_avg_sq"]]
         whole = coordinates(layer).joined()
-        index, grad = tuple(whole.indices()), whole.elements.array
-        with quiet():
-            rows = _moved(xp, -grad if group["maximize"] else grad, group, step, index, averages)
-            writes.put(array, index, array[index] - rows[0])
-        for average, row in zip(averages, rows[1:]):
-            writes.put(average, index, row)
-        new = dict(zip(("exp_avg", "exp_avg_sq"), [Tensor(each, AS_IS) for each in averages]))
-        state = {"step": step, **{name: home.get(name, made) for name, made in new.items()}}
+        if current().modes:
+            _step_by_calls(held, whole, group, state["step"], writes)
+        else:
+            _step_in_memory(held, whole, group, state["step"], writes)
         writes.calls.append((self.state.update, {param: state}))
-        writes.changed.append(param)
 
 
-def _moved(
-    xp: Any, grad: Any, group: Group, step: int, index: Any, averages: list[Any]
-) -> tuple[Any, Any, Any]:
-    """What is subtracted from the elements of a gradient, and their averages after this step."""
+def _step_in_memory(
+    held: list[Any], grad: Coordinates, group: Group, step: int, writes: Writes
+) -> None:
+    """Have the rows of a parameter and its averages written where they are."""
+    arrays = [each.current_array() for each in held]
+    check_writable(arrays)
+    index = tuple(grad.indices())
+    with quiet():
+        rows = [array[index] for array in arrays]
+        moved = _moved(grad.xp, rows, grad.elements.array, group, step)
+    for array, row in zip(arrays, moved):
+        writes.put(array, index, row)
+    writes.changed.append(held[0])
+
+
+def _step_by_calls(
+    held: list[Any], grad: Coordinates, group: Group, step: int, writes: Writes
+) -> None:
+    """The same, where modes see what is called."""
+    index = grad.index()
+    with no_grad():
+        moved = _moved(TensorFunctions, [e[index] for e in held], grad.elements, group, step)
+        writes.late += [(e, index_put(e, index, row), False) for e, row in zip(held, moved)]
+
+
+def _moved(xp: Any, rows: list[Any], grad: Any, group: Group, step: int) -> list[Any]:
+    """The elements of a parameter that a gradient has, and their averages, after this step."""
     first, second = group["betas"]
-    mean, square = [average[index] for average in averages]
+    grad = -grad if group["maximize"] else grad
+    param, mean, square = rows
     mean = (grad - mean) * (1 - first) + mean
     square = (grad * grad - square) * (1 - second) + square
     size = float(group["lr"]) * (1 - second**step) ** 0.5 / (1 - first**step)
-    return mean / (xp.sqrt(square) + group["eps"]) * size, mean, square
+    return [param - mean / (xp.sqrt(square) + group["eps"]) * size, mean, square]

@@ -179,6 +179,11 @@ class Coordinates(Sparse):
     def indices(self) -> Any:
         return concrete(self.places)
 
+    def index(self) -> tuple[Any, ...]:
+        """The kept places as an index of a dense tensor."""
+        places: Any = self.places
+        return tuple(places.unbind(0))
+
     def sparse_sizes(self) -> tuple[int, ...]:
         return self.shape[: self.places.shape[0]]
 
