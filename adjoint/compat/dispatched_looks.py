@@ -93,18 +93,34 @@ def _layout(self: Any) -> Any:
     return _own("layout")(self) if found is None else found
 
 
+class _Answered(property):
+    """A member of instances; their class itself has Tensor's, as far as anybody can see."""
+
+    def __init__(self, name: str, member: Any) -> None:
+        super().__init__(member)
+        self.name = name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return getattr(Tensor, self.name) if instance is None else super().__get__(instance)
+
+
+def _method(function: Any) -> Any:
+    """A method, as a property."""
+    return lambda self: function.__get__(self)
+
+
 _MEMBERS: Final[dict[str, dict[str, Any]]] = {
     SIZES: {
-        "shape": property(_shape),
-        "ndim": property(_dim),
-        "size": _size,
-        "dim": _dim,
-        "numel": _numel,
-        "data_ptr": _data_ptr,
+        "shape": _shape,
+        "ndim": _dim,
+        "size": _method(_size),
+        "dim": _method(_dim),
+        "numel": _method(_numel),
+        "data_ptr": _method(_data_ptr),
     },
-    STRIDES: {"stride": _stride, "is_contiguous": _is_contiguous},
-    DEVICE: {"device": property(_device)},
-    LAYOUT: {"layout": property(_layout)},
+    STRIDES: {"stride": _method(_stride), "is_contiguous": _method(_is_contiguous)},
+    DEVICE: {"device": _device},
+    LAYOUT: {"layout": _layout},
 }
 
 
@@ -115,4 +131,4 @@ def give(cls: Any, asked: frozenset[str]) -> None:
         for name, member in _MEMBERS[what].items():
             own = [vars(kind)[name] for kind in above if name in vars(kind)]
             if all(isinstance(each, AskingAttribute) for each in own):
-                setattr(cls, name, member)
+                setattr(cls, name, _Answered(name, member))

@@ -18,7 +18,6 @@ from adjoint.call.held import Held
 from adjoint.nn.containers import ModuleDict, ModuleList
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
-from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import Tensor
 
 # Inside cached(): the values computed so far, by the module's id and the name. It keeps the
@@ -59,7 +58,7 @@ class ParametrizationList(ModuleList):
             start = _inverted(self, original)
         self.is_tensor = isinstance(start, Tensor)
         self.ntensors = 1 if self.is_tensor else len(start)
-        before = concrete(original)
+        before = original if start is original else _kept(original)
         if self.is_tensor:
             self._start_from_one(original, start)
         else:
@@ -69,7 +68,7 @@ class ParametrizationList(ModuleList):
         try:
             _check_kept(self(), shape, kind, "Registering a parametrization")
         except Exception:
-            original.replace_array(before)
+            _set(original, before)
             raise
 
     def _start_from_one(self, original: Tensor, start: Tensor) -> None:
@@ -259,9 +258,28 @@ def _register(module: Module, name: str, tensor: Any) -> None:
 
 
 def _set(target: Any, source: Any) -> None:
-    """Let a tensor show the memory of another, of whatever shape, and stay the object it is."""
-    target.data = source
-    target.counter().bump()
+    """Let a tensor show the memory of another, of whatever shape, and stay the object it is.
+
+    One whose class alone knows its values is asked to copy them.
+    """
+    if target is source:
+        return
+    if _is_known_to_its_class(target):
+        with no_grad():
+            target.copy_(source)
+    else:
+        target.data = source
+        target.counter().bump()
+
+
+def _is_known_to_its_class(tensor: Any) -> bool:
+    return tensor.layer is not None and tensor.layer.wraps and not tensor.layer.sparse
+
+
+def _kept(tensor: Any) -> Any:
+    """What `_set` takes to make a tensor what it is now."""
+    kept = tensor.detach()
+    return kept.clone() if _is_known_to_its_class(tensor) else kept
 
 
 def _inverted(modules: Any, original: Tensor) -> Any:

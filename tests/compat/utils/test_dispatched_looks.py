@@ -80,6 +80,15 @@ def test_a_class_says_where_its_instances_are(library):
     assert x.layout is library.sparse_csr
 
 
+def test_the_class_itself_has_the_members_of_tensor(library):
+    x, _ = asked(library, SIZES, {"aten.sym_size.default": (5, 2)})
+    for name in ("size", "stride", "shape", "device", "layout", "numel"):
+        assert getattr(type(x), name) is getattr(library.Tensor, name)
+    with pytest.raises(AttributeError):
+        x.shape = (1,)
+    assert tuple(x.shape) == (5, 2)
+
+
 def test_an_unknown_policy_is_refused():
     with pytest.raises(ValueError, match="expected 'strides' or 'sizes', got 'nonsense'"):
         asked(compat, {"dispatch_sizes_strides_policy": "nonsense"}, {})

@@ -423,3 +423,37 @@ def test_the_storage_of_what_has_no_memory_can_not_be_touched(touch):
     with pytest.raises(RuntimeError, match="Holding"):
         touch(storage)
     touch(compat.ones(2).untyped_storage())
+
+
+class Tripled(compat.nn.Module):
+    """A parametrization, of whose inverse the class of the parameter is asked too."""
+
+    def forward(self, weight):
+        return weight * 3
+
+    def right_inverse(self, weight):
+        return weight / 3
+
+
+def test_a_parameter_of_such_a_class_is_parametrized():
+    parametrize = compat.nn.utils.parametrize
+    layer = compat.nn.Module()
+    layer.weight = compat.nn.Parameter(holding(3.0, 6.0))
+    parametrize.register_parametrization(layer, "weight", Tripled())
+    assert type(layer.weight) is Holding
+    assert layer.weight.held.tolist() == [3, 6]
+    assert layer.parametrizations.weight.original.held.tolist() == [1, 2]
+    parametrize.remove_parametrizations(layer, "weight", leave_parametrized=True)
+    assert layer.weight.held.tolist() == [3, 6]
+
+
+def test_a_parametrization_that_fails_leaves_such_a_parameter():
+    class Failing(Tripled):
+        def forward(self, weight):
+            raise KeyError("no")
+
+    layer = compat.nn.Module()
+    layer.weight = compat.nn.Parameter(holding(3.0, 6.0))
+    with pytest.raises(KeyError):
+        compat.nn.utils.parametrize.register_parametrization(layer, "weight", Failing())
+    assert layer.weight.held.tolist() == [3, 6]
