@@ -13,7 +13,7 @@ from adjoint.call.dispatch import conj
 from adjoint.call.rule import FRONT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import contiguous
-from adjoint.ops.arranging.shape import flatten, flip, reshape, transpose
+from adjoint.ops.arranging.shape import flatten, flip, reshape, squeeze, transpose, unsqueeze
 from adjoint.ops.batch_rules import with_batch
 from adjoint.ops.neural.batches import joined, one_after_another, parted, side_by_side
 from adjoint.ops.neural.linear import column_sums
@@ -388,8 +388,7 @@ def batched(function: Any, input: Any, count: int) -> Any:
     """A function of a batch of images, applied to one or to a batch."""
     if input.ndim == count + 2:
         return function(input)
-    one = function(reshape(input, (1, *input.shape)))
-    return reshape(one, tuple(one.shape[1:]))
+    return squeeze(function(unsqueeze(input, 0)), 0)
 
 
 def _convolution(count: int, things: str) -> Any:
