@@ -190,27 +190,33 @@ def as_dtype(value: Any) -> dtype:
     return from_numpy_dtype(np.dtype(value))
 
 
-def promote_types(a: dtype, b: dtype) -> dtype:
+def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The smallest type both convert to, by PyTorch's table."""
-    if a is b:
-        return a
-    if (a in _UNSIGNED or b in _UNSIGNED) and a.category <= INTEGER and b.category <= INTEGER:
-        raise RuntimeError(f"promotion of {a!r} with {b!r} is not defined; cast one of them")
-    if a.category != b.category:
-        low, high = (a, b) if a.category < b.category else (b, a)
+    if type1 is type2:
+        return type1
+    if (
+        (type1 in _UNSIGNED or type2 in _UNSIGNED)
+        and type1.category <= INTEGER
+        and type2.category <= INTEGER
+    ):
+        raise RuntimeError(
+            f"promotion of {type1!r} with {type2!r} is not defined; cast one of them"
+        )
+    if type1.category != type2.category:
+        low, high = (type1, type2) if type1.category < type2.category else (type2, type1)
         if high.category == COMPLEX and low.category == FLOAT:
             return from_numpy_dtype(
                 np.promote_types(low.to_complex().numpy_dtype, high.numpy_dtype)
             )
         return high
-    if a.category == FLOAT:
-        if a.itemsize == 2 and b.itemsize == 2:
+    if type1.category == FLOAT:
+        if type1.itemsize == 2 and type2.itemsize == 2:
             return float32
-        return a if a.itemsize > b.itemsize else b
-    promoted = np.promote_types(a.numpy_dtype, b.numpy_dtype)
-    if a.category == INTEGER and promoted.kind == "f":
+        return type1 if type1.itemsize > type2.itemsize else type2
+    promoted = np.promote_types(type1.numpy_dtype, type2.numpy_dtype)
+    if type1.category == INTEGER and promoted.kind == "f":
         raise TypeError(
-            f"promote_types: no integer type holds both {a!r} and {b!r}; cast one first"
+            f"promote_types: no integer type holds both {type1!r} and {type2!r}; cast one first"
         )
     return from_numpy_dtype(promoted)
 

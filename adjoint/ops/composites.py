@@ -23,7 +23,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 COMPOSITES: dict[str, Any] = {}
 _NEVER = 1 << 30  # the place of what is given by name alone
-NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim"}  # which arguments may have, too
+# Names that arguments may have, too: NumPy's, and those of PyTorch's overloads.
+OTHER_WORDS = {
+    "axis": "dim",
+    "axis0": "dim0",
+    "axis1": "dim1",
+    "keepdims": "keepdim",
+    "element": "elements",
+    "input2": "L",
+    "test_element": "test_elements",
+    "indices": "indices_or_sections",
+    "sections": "indices_or_sections",
+    "tensor_indices_or_sections": "indices_or_sections",
+    "split_size": "split_size_or_sections",
+}
 
 
 @overload
@@ -185,7 +198,7 @@ def with_extras(
     spreads: bool = False,
     briefly: Any = None,
 ) -> Any:
-    """A function that others may answer; it takes out=, and NumPy's names for dim and keepdim."""
+    """A function that others may answer; it takes out=, and OTHER_WORDS."""
     code = getattr(function, "__code__", None)
     if code is None or name in ("getitem", "setitem_"):  # asked elsewhere: see Path.item, assign
         return function
@@ -195,7 +208,7 @@ def with_extras(
     writes = "out" not in names and not name.endswith("_")
     if "dim" not in names and not writes:
         return overridable(function, briefly)
-    words = {alias: own for alias, own in NUMPY_WORDS.items() if own in names}
+    words = {alias: own for alias, own in OTHER_WORDS.items() if own in names}
     if names[:1] == ("A",):  # as PyTorch shows it; it takes input
         words.update(input="A", x="A")
     flags = Flags(function)
@@ -206,6 +219,10 @@ def with_extras(
             args = (args[0], *args[1])
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
+        if kwargs:
+            for alias, own in words.items():
+                if alias in kwargs and own not in kwargs:
+                    kwargs[own] = kwargs.pop(alias)
         if upper.composed is not None:
             found = upper.composed(call, args, kwargs)
             if found is not NotImplemented:
@@ -218,9 +235,6 @@ def with_extras(
             except (AttributeError, RuntimeError) as error:
                 _refuse_others(function, args, kwargs, error)
                 raise
-        for alias, own in words.items():
-            if alias in kwargs and own not in kwargs:
-                kwargs[own] = kwargs.pop(alias)
         out = kwargs.pop("out", None) if writes else None
         if out is not None and apart:
             dispatch.refuse_shared(name, dispatch.tensors_in([*args, *kwargs.values()]), out)

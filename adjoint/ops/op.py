@@ -41,7 +41,7 @@ from adjoint.call.rule import (
 )
 from adjoint.dtypes import float64
 from adjoint.ops.as_method import AsMethod
-from adjoint.ops.composites import NUMPY_WORDS, composite as composite
+from adjoint.ops.composites import OTHER_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Described, of_op, shown_results
 from adjoint.tensors.core import TensorCore
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 DIMS: Final = {"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axes"}
 
 # Other names that arguments may have.
-ALIASES: Final[dict[str, str]] = {"self": "input", "x": "input", **NUMPY_WORDS}
+ALIASES: Final[dict[str, str]] = {"self": "input", "x": "input", **OTHER_WORDS}
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -283,7 +283,7 @@ class Op(Described):
         values.extend(self.defaults[count:])
         for name, value in kwargs.items():
             index = self.index_of.get(name, -1)
-            if index < 0:
+            if index < 0 and ALIASES.get(name) not in kwargs:
                 index = self.index_of.get(ALIASES.get(name, ""), -1)
             if index < 0 and name in ("input", "x") and self.parameters[0] == "A":
                 index = 0  # PyTorch shows A, and takes input

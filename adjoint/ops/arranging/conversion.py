@@ -489,12 +489,12 @@ def get_device(self: Tensor) -> int:
 # ---- data types ----
 
 
-def result_type(tensor1: Any, tensor2: Any) -> dtype:
+def result_type(tensor: Any, other: Any) -> dtype:
     """The data type of an operation between two tensors or numbers."""
     dimensioned: list[dtype] = []
     zero_dim: list[dtype] = []
     numbers: list[dtype] = []
-    for value in (tensor1, tensor2):
+    for value in (tensor, other):
         if isinstance(value, Tensor):
             (dimensioned if value.ndim else zero_dim).append(value.dtype)
         else:
