@@ -36,6 +36,7 @@ from adjoint.ops.composites import COMPOSITES
 # Those that are one operation, back too: numbers of 16 bits are rounded as often as adjoint's.
 _WHOLE: Final[dict[str, Any]] = {
     **composed_pools.FUNCTIONS,
+    **composed_images.FUNCTIONS,
     **composed_writing.FUNCTIONS,
     **composed_bags.FUNCTIONS,
     **composed_counts.FUNCTIONS,
@@ -49,7 +50,6 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_networks.FUNCTIONS,
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,
-    **composed_images.FUNCTIONS,
     **_WHOLE,
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
