@@ -18,6 +18,7 @@ from adjoint.compat.aten_pools import POOLS, put_back
 from adjoint.compat.aten_recurrent import RECURRENT
 from adjoint.dtypes import BOOL, category_of, uint8
 from adjoint.ops.arranging.arrange import pad
+from adjoint.ops.arranging.conversion import moved, to_copy
 from adjoint.ops.arranging.indexing import index_put, masked_fill
 from adjoint.ops.arranging.shape import cat, reshape
 from adjoint.ops.composites import with_extras
@@ -228,6 +229,21 @@ def _batch_norm_with_update(
     return first, mean, deviation, memory
 
 
+def _to_copy(
+    input: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Any:
+    """A copy as another data type, and on another device."""
+    found = to_copy(input, dtype=dtype, memory_format=memory_format)
+    return found if device is None or device == found.device else moved(found, device)
+
+
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
     """The coordinates of all pixels of images of a size, mapped by matrices."""
     return mapped_grid(theta, tuple(size[2:]), align_corners)
@@ -260,6 +276,7 @@ _FUNCTIONS = (
     _upsample_bilinear2d_aa,
     _native_batch_norm_legit,
     _batch_norm_with_update,
+    _to_copy,
     affine_grid_generator,
     _as("_standard_gamma", standard_gamma),
     _as("_standard_gamma_grad", gamma_slope),

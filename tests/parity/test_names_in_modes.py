@@ -116,3 +116,15 @@ def far(plain, seen):
 def test_first_and_second_gradients(kind):
     names = [name for name in RECORDS if kind in RECORDS[name].supported_dtypes("cpu")]
     assert {name: found for name in names if (found := trouble_with(name, kind))} == {}
+
+
+def test_running_statistics_move_once_in_a_recorded_pass():
+    found = []
+    for library, mode in ((torch, torch.enable_grad()), (compat, Names())):
+        x = library.arange(12.0).reshape(4, 3).requires_grad_()
+        statistics = library.zeros(3), library.ones(3)
+        with mode:
+            out = library.nn.functional.batch_norm(x, *statistics, training=True)
+            library.autograd.grad((out**3).sum(), x, create_graph=True)
+        found.append([each.numpy() for each in statistics])
+    np.testing.assert_allclose(*found, rtol=1e-6)

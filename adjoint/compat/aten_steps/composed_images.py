@@ -96,9 +96,9 @@ def _interpolate(
     fits = input.dtype.is_floating_point or (input.dtype is uint8 and rank == 2)
     fits = fits and input.numel()
     aligns = not mode.startswith("nearest")
-    if mode == "area" and fits and not antialias and rank in _AVERAGES and align_corners is None:
+    if mode == "area" and fits and not antialias and rank in (1, 2, 3) and align_corners is None:
         sizes, _ = wanted_sizes(input, size, scale_factor, recompute_scale_factor)
-        return _adaptive_average(rank)(input, sizes)
+        return FUNCTIONS[f"adaptive_avg_pool{rank}d"](input, sizes)
     if antialias:
         mode = f"{mode}_aa"
     if not fits or (mode, rank) not in _UPSAMPLING or (not aligns and align_corners is not None):
@@ -114,8 +114,11 @@ def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any
     rank = len(pad) // 2
     fits = len(pad) % 2 == 0 and input.ndim - rank in (1, 2) and value in (None, 0)
     sides = list(zip(pad[::2], pad[1::2], tuple(input.shape)[::-1], strict=False))
-    inside = all(0 <= left < size and 0 <= right < size for left, right, size in sides)
-    if (mode, rank) not in _BORDERS or not fits or not inside or not input.numel():
+    inside = all(
+        left + right + size > 0 and (mode == "replicate" or max(left, right) < size)
+        for left, right, size in sides
+    )
+    if (mode, rank) not in _BORDERS or not fits or not inside or 0 in input.shape[1:]:
         return NotImplemented
     return _BORDERS[mode, rank](input, list(pad))
 
@@ -124,7 +127,7 @@ def _adaptive_average(rank: int) -> Any:
     def function(input: Any, output_size: Any) -> Any:
         listed = isinstance(output_size, (tuple, list))
         given = list(output_size) if listed else [output_size] * rank
-        if len(given) != rank or input.ndim not in (rank + 1, rank + 2) or not input.numel():
+        if len(given) != rank or input.ndim not in (rank + 1, rank + 2) or 0 in input.shape[1:]:
             return NotImplemented
         own = input.shape[-rank:]
         sizes = [size if n is None else int(n) for n, size in zip(given, own, strict=True)]
@@ -217,7 +220,8 @@ def _max_pool(rank: int) -> Any:
     ) -> Any:
         if input.ndim not in (rank + 1, rank + 2) or not input.numel():
             return NotImplemented
-        given = (kernel_size, stride or kernel_size, padding, dilation)
+        own = () if rank > 1 else kernel_size  # which PyTorch does not write
+        given = (kernel_size, stride or own, padding, dilation)
         lengths = [_several(each, rank) for each in given]
         if rank > 1:
             found = _GREATEST[rank](input, *lengths, ceil_mode)
@@ -247,14 +251,16 @@ def _avg_pool1d(
 
 
 def _adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
-    size = _several(output_size, 1)
-    if input.ndim not in (2, 3) or not input.numel() or size[0] < 1:
+    sizes = [1, *_several(output_size, 1)]
+    if input.ndim not in (2, 3) or 0 in input.shape[1:] or len(sizes) != 2 or sizes[1] < 1:
         return NotImplemented
-    if size[0] == 1:
-        return NotImplemented
-    return squeeze(_AVERAGES[2](unsqueeze(input, -2), [1, *size]), -2)
+    return squeeze(_adaptive_average(2)(unsqueeze(input, -2), sizes), -2)
 
 
+DERIVED: Final = {
+    "_upsample_bilinear2d_aa": _UPSAMPLING["bilinear_aa", 2],
+    **{f"{each.name}_backward": each.back for each in _GREATEST.values()},
+}
 FUNCTIONS: Final[dict[str, Any]] = {
     "max_pool1d": _max_pool(1),
     "max_pool2d": _max_pool(2),

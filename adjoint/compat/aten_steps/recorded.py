@@ -98,7 +98,8 @@ def _recording(back: Operation | bool) -> Steps:
     def answer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(back, Operation) and function.overloadpacket.__name__ == back.name:
             return back(*args, **kwargs)
-        return function(*args, **kwargs)
+        with _apart():
+            return function(*args, **kwargs)
 
     return Steps(answer)
 

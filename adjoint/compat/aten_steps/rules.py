@@ -169,14 +169,15 @@ def _contract(ask: Steps, input: Any, other: Any, left: str, right: str, out: st
 
 
 def _identity_like(ask: Steps, input: Any) -> Any:
-    one = ask("eye", *input.shape[-2:], **beside(input))
-    return one if input.ndim == 2 else _copy(ask, one, input.shape)
+    found = ask("zeros_like", input, memory_format=contiguous_format)
+    ask("fill_.Scalar", ask("diagonal", found, 0, -2, -1), 1)
+    return found
 
 
 def _first_zero_pivot(ask: Steps, LU: Any) -> Any:
     zeros = ask("eq", ask("diagonal", LU, 0, -2, -1), 0)
     if not zeros.shape[-1]:
-        return ask("zeros", list(zeros.shape[:-1]), **{**beside(LU), "dtype": int32})
+        return ask("new_zeros", LU, list(zeros.shape[:-1]), dtype=int32)
     numbers = ask("_to_copy", zeros, dtype=int32)
     place = ask("add", ask("argmax", numbers, -1), 1)
     return ask("_to_copy", ask("mul", place, ask("any", zeros, -1)), dtype=int32)
@@ -330,9 +331,12 @@ def _pixel_numbers(ask: Steps, rows: Any, sizes: Any) -> Any:
 
 def _in_one(ask: Steps, numbers: Any, count: int) -> Any:
     """The rows that numbers name in the tables of a batch, one below the other."""
-    first = ask("arange", numbers.shape[0], **beside(numbers))
-    first = ask("view", ask("mul", first, count), [-1, *[1] * (numbers.ndim - 1)])
-    return ask("view", ask("add", numbers, first), [-1])
+    lead = numbers.shape[:-2]
+    if lead:
+        first = ask("arange", math.prod(lead), **beside(numbers))
+        first = ask("view", ask("mul", first, count), [*lead, 1, 1])
+        numbers = ask("add", numbers, first)
+    return reshaped(ask, numbers, (-1,))
 
 
 def _named_rows(ask: Steps, table: Any, numbers: Any) -> Any:
@@ -352,12 +356,12 @@ def _matched_rows(ask: Steps, table: Any, numbers: Any, other: Any) -> Any:
 
 
 def _dealt_rows(ask: Steps, input: Any, numbers: Any, weights: Any, count: int) -> Any:
-    batch, width = input.shape[0], input.shape[-1]
+    *lead, _, width = input.shape
     parts = ask("mul", ask("unsqueeze", input, -2), ask("unsqueeze", weights, -1))
-    zeros = ask("new_zeros", input, [batch * count, width])
+    zeros = ask("new_zeros", input, [math.prod(lead) * count, width])
     places = _in_one(ask, numbers, count)
     found = ask("index_add", zeros, 0, places, ask("view", parts, [-1, width]))
-    return ask("view", found, [batch, count, width])
+    return ask("view", found, [*lead, count, width])
 
 
 def _mapped_grid(ask: Steps, theta: Any, sizes: Any, align: bool) -> Any:
@@ -368,12 +372,14 @@ def _mapped_back(ask: Steps, input: Any, sizes: Any, align: bool) -> Any:
     count, place = len(sizes), beside(input)
     base = ask("empty", [input.shape[0], *sizes, count + 1], **place)
     for number, size in enumerate(reversed(sizes)):
-        line = ask("linspace", -1, 1, size, **place)
-        if not align:
+        part = ask("select", base, -1, number)
+        ends = (-1, 1) if size > 1 else (0, 0)
+        line = ask("linspace", *ends, size, **place)
+        if not align and size > 1:
             line = ask("div.Scalar", ask("mul.Scalar", line, size - 1), size)
         for _ in range(number):
             line = ask("unsqueeze_", line, -1)
-        ask("copy_", ask("select", base, -1, number), line)
+        ask("copy_", part, line)
     ask("fill_.Scalar", ask("select", base, -1, count), 1)
     whole = [input.shape[0], math.prod(sizes)]
     columns = ask("transpose", ask("view", base, [*whole, count + 1]), 1, 2)
@@ -402,12 +408,14 @@ def _random_windows(ask: Steps, samples: Any, sizes: Any, wanted: Any, kernel: A
             place = ask("add", lines, ask("unsqueeze", place, 2))
             place = ask("view", place, [*place.shape[:2], -1])
         first = place
-    return first
+    is_narrow = math.prod(sizes) < 1 << 31
+    return ask("_to_copy", first, dtype=int32) if is_narrow else first
 
 
 def _greatest_at(ask: Steps, input: Any, starts: Any, inner: Any, sizes: Any) -> Any:
     count = len(sizes)
     near = _known(ask, list(inner), starts, int64)
+    starts = ask("_to_copy", starts, dtype=int64)
     places = ask("add", ask("unsqueeze", starts, -1), near)
     flat = reshaped(ask, input, (*input.shape[:-count], -1))
     lines = ask("view", places, [*places.shape[:2], -1])
@@ -428,7 +436,7 @@ def _score_slope(ask: Steps, slope: Any, value: Any, mean: Any, weights: Any) ->
 
 
 def _lower_mask(ask: Steps, like: Any, rows: int, columns: int) -> Any:
-    return ask("tril", ask("ones", [rows, columns], **{**beside(like), "dtype": bool_}))
+    return ask("tril", ask("new_ones", like, [rows, columns], dtype=bool_))
 
 
 def _attend(
@@ -449,9 +457,16 @@ def _attend(
 # ---- losses ----
 
 
-def _counted(ask: Steps, target: Any, ignore_index: int, kind: Any) -> Any:
+def _shares(ask: Steps, target: Any, ignore_index: int, kind: Any) -> Any:
+    """What each row counts for in the mean over the last dimension."""
     seen = ask("_to_copy", ask("ne", target, ignore_index), dtype=kind)
-    return seen, ask("sum", seen)
+    return ask("div", seen, ask("sum", seen, [-1], True))
+
+
+def _rows(ask: Steps, target: Any, ignore_index: int) -> Any:
+    """The places of the classes that count along a last dimension."""
+    known = ask("masked_fill", target, ask("eq", target, ignore_index), 0)
+    return ask("unsqueeze", known, -1)
 
 
 def _spread_losses(ask: Steps, input: Any, target: Any, shape: Any, ignore_index: int) -> Any:
@@ -463,27 +478,36 @@ def _spread_losses(ask: Steps, input: Any, target: Any, shape: Any, ignore_index
 
 
 def _spread_mean(ask: Steps, input: Any, target: Any, classes: int, ignore_index: int) -> Any:
-    whole = ask("new_empty", input, [*target.shape, classes])
-    _, count = _counted(ask, target, ignore_index, input.dtype)
-    return ask("nll_loss_backward", input, whole, target, None, 1, ignore_index, count)
+    if target.ndim == 1:
+        whole = ask("new_empty", input, [*target.shape, classes])
+        count = ask("sum", ask("_to_copy", ask("ne", target, ignore_index), dtype=input.dtype))
+        return ask("nll_loss_backward", input, whole, target, None, 1, ignore_index, count)
+    shares = _shares(ask, target, ignore_index, input.dtype)
+    values = ask("mul", ask("neg", ask("unsqueeze", input, -1)), shares)
+    zeros = ask("new_zeros", input, [*target.shape, classes])
+    rows = _rows(ask, target, ignore_index)
+    return ask("scatter", zeros, -1, rows, ask("unsqueeze", values, -1))
 
 
 def _picked_mean(ask: Steps, input: Any, target: Any, ignore_index: int) -> Any:
-    return ask("nll_loss_forward", input, target, None, 1, ignore_index)[0]
+    if input.ndim == 2:
+        return ask("nll_loss_forward", input, target, None, 1, ignore_index)[0]
+    picked = ask("squeeze", ask("gather", input, -1, _rows(ask, target, ignore_index)), -1)
+    shares = _shares(ask, target, ignore_index, input.dtype)
+    return ask("neg", ask("sum", ask("mul", picked, shares), [-1]))
 
 
 def _class_slope(ask: Steps, input: Any, target: Any, ignore_index: int) -> Any:
     logarithms = ask("_log_softmax", input, input.ndim - 1, False)
-    one = ask("new_ones", input, [])
+    one = ask("new_ones", input, list(target.shape[:-1]))
     slope = _spread_mean(ask, one, target, input.shape[-1], ignore_index)
     return ask("_log_softmax_backward_data", slope, logarithms, input.ndim - 1, input.dtype)
 
 
 def _class_turn(ask: Steps, direction: Any, input: Any, target: Any, ignore_index: int) -> Any:
     shares = ask("_softmax", input, input.ndim - 1, False)
-    seen, count = _counted(ask, target, ignore_index, direction.dtype)
-    factor = ask("unsqueeze", ask("div", seen, count), -1)
-    weighted = ask("mul", direction, factor)
+    factor = _shares(ask, target, ignore_index, direction.dtype)
+    weighted = ask("mul", direction, ask("unsqueeze", factor, -1))
     return ask("_softmax_backward_data", weighted, shares, input.ndim - 1, input.dtype)
 
 
