@@ -18,14 +18,22 @@ from adjoint.compat.aten_pools import POOLS, put_back
 from adjoint.compat.aten_recurrent import RECURRENT
 from adjoint.dtypes import BOOL, category_of, uint8
 from adjoint.ops.arranging.arrange import pad
+from adjoint.ops.arranging.conversion import moved, to_copy
 from adjoint.ops.arranging.indexing import index_put, masked_fill
 from adjoint.ops.arranging.shape import cat, reshape
 from adjoint.ops.composites import with_extras
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.neural.convolution import convolve, convolve_back, convolve_filters
+from adjoint.ops.neural.grid import mapped_grid
 from adjoint.ops.neural.native_functions import native_batch_norm
 from adjoint.ops.neural.resampling import interpolate, resized
 from adjoint.ops.reducing.reduction import softmax
+from adjoint.ops.sampling.implicit import (
+    dirichlet_slope,
+    gamma_slope,
+    standard_dirichlet,
+    standard_gamma,
+)
 from adjoint.tensors.tensor import Tensor
 
 
@@ -221,6 +229,36 @@ def _batch_norm_with_update(
     return first, mean, deviation, memory
 
 
+def _to_copy(
+    input: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Any:
+    """A copy as another data type, and on another device."""
+    found = to_copy(input, dtype=dtype, memory_format=memory_format)
+    return found if device is None or device == found.device else moved(found, device)
+
+
+def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
+    """The coordinates of all pixels of images of a size, mapped by matrices."""
+    return mapped_grid(theta, tuple(size[2:]), align_corners)
+
+
+def _as(name: str, op: Any) -> Any:
+    """An op of adjoint's under the name that it has in PyTorch."""
+
+    def function(*args: Any, **named: Any) -> Any:
+        return op(*args, **named)
+
+    function.__name__, function.__doc__ = name, op.__doc__
+    return function
+
+
 _ALL = builtins.slice(None)
 _WITHOUT_STATISTICS = 3  # training, momentum and eps
 
@@ -238,11 +276,17 @@ _FUNCTIONS = (
     _upsample_bilinear2d_aa,
     _native_batch_norm_legit,
     _batch_norm_with_update,
+    _to_copy,
+    affine_grid_generator,
+    _as("_standard_gamma", standard_gamma),
+    _as("_standard_gamma_grad", gamma_slope),
+    _as("_sample_dirichlet", standard_dirichlet),
+    _as("_dirichlet_grad", dirichlet_slope),
 )
 # Those that no table of adjoint's has.
 _TABLES = (
-    *(_FUNCTIONS, PARTS, GRADIENTS, NETWORKS, RECURRENT, IMAGES, POOLS),
-    *(BAGS, COUNTS, FOURIER, MATRICES),
+    *(PARTS, GRADIENTS, NETWORKS, RECURRENT, IMAGES, POOLS),
+    *(BAGS, COUNTS, FOURIER, MATRICES, _FUNCTIONS),
 )
 PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)

@@ -21,6 +21,8 @@ _MODES: Final = {
     "upsample_bilinear": ("bilinear", (2,)),
     "upsample_bicubic": ("bicubic", (2,)),
     "upsample_trilinear": ("trilinear", (3,)),
+    "_upsample_bilinear_aa": ("bilinear", (2,)),
+    "_upsample_bicubic_aa": ("bicubic", (2,)),
 }
 
 
@@ -32,12 +34,13 @@ def _named(function: Any, name: str, text: str) -> Any:
 
 def _upsampling(name: str, mode: str, rank: int) -> tuple[Any, Any]:
     """An operation that gives images other sizes, and that of its gradient."""
-    aligns = not mode.startswith("nearest")
+    aligns, smooth = not mode.startswith("nearest"), name.endswith("_aa")
+    name = f"{name.removesuffix('_aa')}{rank}d{'_aa' if smooth else ''}"
 
     def resize(input: Any, output_size: Any, options: tuple[Any, ...]) -> Any:
         align = options[0] if aligns else None
         scales = options[aligns:] or (None,) * rank
-        return resized(input, tuple(output_size), tuple(scales), mode, align, False)
+        return resized(input, tuple(output_size), tuple(scales), mode, align, smooth)
 
     def forward(input: Any, output_size: Any, *options: Any) -> Any:
         return resize(input, output_size, options)
@@ -49,8 +52,8 @@ def _upsampling(name: str, mode: str, rank: int) -> tuple[Any, Any]:
         ]
 
     return (
-        _named(forward, f"{name}{rank}d", "Images in other sizes."),
-        _named(backward, f"{name}{rank}d_backward", "The gradient of images in other sizes."),
+        _named(forward, name, "Images in other sizes."),
+        _named(backward, f"{name}_backward", "The gradient of images in other sizes."),
     )
 
 

@@ -9,10 +9,13 @@ from adjoint.autograd.entry_points import grad as gradient_of
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_parts import nll_loss_forward
+from adjoint.ops.arranging.indexing import scatter_add
 from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.elementwise.activation import random_slopes
 from adjoint.ops.elementwise.selection import where
+from adjoint.ops.matrices.einsum import einsum
 from adjoint.ops.matrices.matmul import matmul, mT
-from adjoint.ops.neural import losses
+from adjoint.ops.neural import class_losses, losses
 from adjoint.ops.neural.attention import attend, lower_mask
 from adjoint.ops.neural.class_losses import nll_loss
 from adjoint.ops.neural.native_functions import (
@@ -261,7 +264,114 @@ def nll_loss2d_backward(
     )[0]
 
 
+# ---- margins ----
+
+
+def soft_margin_loss(input: Any, target: Any, reduction: int = 1) -> Any:
+    """log(1 + exp(-target * input)); reductions are numbers."""
+    word = reduction_word("soft_margin_loss", reduction)
+    return losses.soft_margin_loss(input, target, reduction=word)
+
+
+def multi_margin_loss(
+    input: Any, target: Any, p: int = 1, margin: float = 1, weight: Any = None, reduction: int = 1
+) -> Any:
+    """What the target class lacks to exceed others by a margin; reductions are numbers."""
+    word = reduction_word("multi_margin_loss", reduction)
+    return class_losses.multi_margin_loss(input, target, p, margin, weight, reduction=word)
+
+
+def multilabel_margin_loss_forward(input: Any, target: Any, reduction: int) -> tuple[Any, Any]:
+    """multilabel_margin_loss, and which classes are named."""
+    word = reduction_word("multilabel_margin_loss_forward", reduction)
+    given = (target < 0).cumsum(-1) == 0 if target.ndim else target >= 0
+    nothing = input.new_zeros(tuple(target.shape))
+    named = scatter_add(nothing, -1, target.clamp(min=0), given.to(input.dtype))
+    loss = class_losses.multilabel_margin_loss(input, target, reduction=word)
+    return loss, (named > 0).to(input.dtype)
+
+
+def _of_margins(name: str, function: Any, extra: int = 0) -> Any:
+    """The operation of a loss' gradient, given the loss' arguments and some that do not count."""
+
+    def backward(grad_output: Any, input: Any, *rest: Any) -> Any:
+        rest = rest[: len(rest) - extra]
+        return slopes(lambda each: function(each, *rest), [input], [0], grad_output)[0]
+
+    backward.__name__ = backward.__qualname__ = name
+    backward.__doc__ = f"The gradient of {function.__name__} by its input."
+    return backward
+
+
+def _named_classes(input: Any, target: Any, reduction: int) -> Any:
+    return multilabel_margin_loss_forward(input, target, reduction)[0]
+
+
+# ---- products of three ----
+
+
+def _trilinear(
+    i1: Any,
+    i2: Any,
+    i3: Any,
+    expand1: Any,
+    expand2: Any,
+    expand3: Any,
+    sumdim: Any,
+    unroll_dim: int = 1,
+) -> Any:
+    """The products of three tensors that lack some dimensions each, summed over others."""
+    given = ((i1, expand1), (i2, expand2), (i3, expand3))
+    rank = i1.ndim + len(expand1)
+    names = [[d for d in range(rank) if d not in missing] for _, missing in given]
+    pairs = [part for (each, _), dims in zip(given, names, strict=True) for part in (each, dims)]
+    return einsum(*pairs, [d for d in range(rank) if d not in sumdim])
+
+
+# ---- slopes by chance ----
+
+
+def rrelu_with_noise(
+    input: Any,
+    noise: Any,
+    lower: float = 0.125,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
+    """rrelu, which writes the slopes into noise, where it is in training."""
+    slope = random_slopes(input, lower, upper, training, generator)
+    if not training:
+        return TABLE["leaky_relu"](input, slope)
+    noise.copy_(where(input.detach() > 0, 1.0, slope))
+    return input * noise.clone()
+
+
+def rrelu_with_noise_backward(
+    grad_output: Any,
+    input: Any,
+    noise: Any,
+    lower: float,
+    upper: float,
+    training: bool,
+    self_is_result: bool,
+) -> Any:
+    """The gradient of rrelu."""
+    if training:
+        return grad_output * noise
+    return where(input > 0, grad_output, grad_output * ((lower + upper) / 2))
+
+
 NETWORKS = (
+    soft_margin_loss,
+    multi_margin_loss,
+    multilabel_margin_loss_forward,
+    _of_margins("soft_margin_loss_backward", soft_margin_loss),
+    _of_margins("multi_margin_loss_backward", multi_margin_loss),
+    _of_margins("multilabel_margin_loss_backward", _named_classes, 1),
+    _trilinear,
+    rrelu_with_noise,
+    rrelu_with_noise_backward,
     *_ACTIVATIONS,
     glu_backward,
     log_sigmoid_forward,

@@ -280,14 +280,8 @@ KNOWN: dict[str, Any] = {
     "pinv": lambda torch, x, y: torch.linalg.pinv(x),
 }
 
-# Without second derivatives, or those of adjoint's own ops.
-ONCE = (
-    "ctc_loss",
-    "ctc_loss by tensors",
-    "the mean of ctc_loss",
-    "fractional_max_pool2d",
-    "the largest of bags",
-)
+# Without second derivatives.
+ONCE = ("ctc_loss", "ctc_loss by tensors", "the mean of ctc_loss")
 # Also in bfloat16.
 NARROW = (
     "adaptive_max_pool1d",

@@ -478,6 +478,7 @@ VALUED: dict[str, Any] = {
 # Drawn by chance, so that only the steps can be compared.
 DRAWN: dict[str, Any] = {
     "dropout": lambda torch, x: torch.nn.functional.dropout(x, 0.3).sum(),
+    "rrelu": lambda torch, x: torch.nn.functional.rrelu(-x, training=True).sum(),
     "dropout by half": lambda torch, x: torch.nn.functional.dropout(x).sum(),
     "dropout in place": lambda torch, x: torch.nn.functional.dropout(x * 1, inplace=True).sum(),
     "dropout of channels": lambda torch, x: torch.nn.functional.dropout1d(x, 0.3).sum(),

@@ -8,7 +8,12 @@ import pytest
 import adjoint.compat.torch as compat
 from adjoint.compat import pytorch_names
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
-from tests.parity import dispatch_functions, dispatch_matrices, dispatch_sequences
+from tests.parity import (
+    dispatch_functions,
+    dispatch_losses,
+    dispatch_matrices,
+    dispatch_sequences,
+)
 from tests.parity.dispatch_programs import DERIVED, DRAWN, VALUED
 from tools import aten_forms
 
@@ -331,10 +336,13 @@ def gradients_and_steps(torch, program):
     return steps, found
 
 
-@pytest.mark.parametrize("name", [*DERIVED, *dispatch_matrices.DERIVED])
+STEPPED = DERIVED | dispatch_matrices.DERIVED | dispatch_losses.DERIVED
+
+
+@pytest.mark.parametrize("name", STEPPED)
 @pytest.mark.filterwarnings("ignore:torch")  # PyTorch's, of what has another name today
 def test_a_mode_sees_the_same_steps_of_a_backward_pass(torch, name):
-    program = DERIVED.get(name) or dispatch_matrices.DERIVED[name]
+    program = STEPPED[name]
     (ours, theirs), found = gradients_and_steps(torch, program)
     assert ours == theirs
     if "layers" not in name and "a layer" not in name:  # whose weights are drawn
@@ -344,7 +352,25 @@ def test_a_mode_sees_the_same_steps_of_a_backward_pass(torch, name):
                 np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=2e-5)
 
 
-NAMED = dispatch_matrices.NAMED | dispatch_functions.NAMED
+@pytest.mark.parametrize("name", dispatch_losses.RECORDED)
+def test_a_mode_sees_the_same_steps_of_a_recorded_pass(torch, name):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    program, found = dispatch_losses.RECORDED[name], []
+
+    def derived(library, x, y):
+        out = program(library, x)
+        start = library.ones_like(out).requires_grad_()
+        grads = library.autograd.grad(out, x, start, create_graph=True)
+        second = library.autograd.grad(grads, [start, x], y, allow_unused=True)
+        found.append([grads[0].detach().numpy(), second[0].numpy()])
+
+    assert logged(compat, TorchDispatchMode, derived) == logged(torch, Theirs, derived)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=2e-5)
+
+
+NAMED = dispatch_matrices.NAMED | dispatch_functions.NAMED | dispatch_losses.NAMED
 MADE = dispatch_matrices.MADE | dispatch_functions.MADE
 
 

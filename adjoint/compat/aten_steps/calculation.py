@@ -205,6 +205,11 @@ STEPS: Final[dict[str, Any]] = {
     "column_sums": _column_sums,
 }
 CHANGES: Final[dict[str, Any]] = {
+    "polygamma_of_order": renamed("polygamma_"),
+    "conjugate_of": renamed("conj_physical_"),
+    "bernoulli_p": lambda ask, input, p, generator: ask(
+        "bernoulli_", input, p, generator=generator
+    ),
     "true_divide": renamed("div_"),
     "square": lambda ask, input: ask("pow_", input, 2),
     "rounded_divide": lambda ask, input, other, mode: ask("div_", input, other, rounding_mode=mode),

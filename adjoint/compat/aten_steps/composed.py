@@ -12,6 +12,7 @@ from adjoint.call.dispatch import tensors_in
 from adjoint.call.half_precision import half_type
 from adjoint.call.layers import lies_in
 from adjoint.compat.aten import PRIVATE
+from adjoint.compat.aten_forms import bound
 from adjoint.compat.aten_steps import (
     composed_bags,
     composed_cells,
@@ -36,6 +37,7 @@ from adjoint.ops.composites import COMPOSITES
 # Those that are one operation, back too: numbers of 16 bits are rounded as often as adjoint's.
 _WHOLE: Final[dict[str, Any]] = {
     **composed_pools.FUNCTIONS,
+    **composed_images.FUNCTIONS,
     **composed_writing.FUNCTIONS,
     **composed_bags.FUNCTIONS,
     **composed_counts.FUNCTIONS,
@@ -49,7 +51,6 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_networks.FUNCTIONS,
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,
-    **composed_images.FUNCTIONS,
     **_WHOLE,
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
@@ -57,6 +58,12 @@ _ROUNDED_ONCE: Final = frozenset(_WHOLE.values())
 _COMPOSED[along_sequences] = composed_sequences.along_sequences
 # Operations that adjoint makes of several, and has no op for; its views are known as views.
 _VIEWS: Final = ("alias", "index", "lift_fresh", "slice", "view")
+# Those of them that are recorded as one.
+_DERIVED: Final[dict[str, Any]] = {
+    "_native_batch_norm_legit": composed_networks.LEGIT,
+    **composed_products.DERIVED,
+    **composed_images.DERIVED,
+}
 _THEMSELVES: Final = {each: name for name, each in PRIVATE.items() if name not in _VIEWS}
 
 
@@ -87,16 +94,19 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return NotImplemented
     if any(tensor.layer is not None and not lies_in(tensor, GROUND) for tensor in tensors):
         return NotImplemented
+    is_complex = any(tensor.array.dtype.kind == "c" for tensor in tensors)
+    is_narrow = any(half_type(tensor.array) is not None for tensor in tensors)
     if itself is not None:
         if settings.grad_enabled and any(tensor.needs_grad for tensor in tensors):
-            return NotImplemented  # its steps are recorded
+            operation, found = _DERIVED.get(itself), bound(itself, args, kwargs)
+            if operation is None or found is None or is_complex or is_narrow:
+                return NotImplemented  # its steps are recorded
+            given, named = found[0].spelled(found[1])
+            return operation(*given, **named)
         with asking() as ask:
             return ask(itself, *args, **kwargs)
     assert function is not None
     is_whole = function in _ROUNDED_ONCE
-    for tensor in tensors:
-        if tensor.array.dtype.kind == "c":
-            return NotImplemented
-        if not is_whole and half_type(tensor.array) is not None:
-            return NotImplemented
+    if is_complex or (is_narrow and not is_whole):
+        return NotImplemented
     return function(*args, **kwargs)

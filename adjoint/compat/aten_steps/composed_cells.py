@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from adjoint.call.context import current
 from adjoint.compat.aten_steps.answering import asking
+from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.dtypes import FLOAT, category_of
-from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.conversion import clone, contiguous_format
 from adjoint.ops.arranging.shape import t
 from adjoint.ops.elementwise.activation import relu, sigmoid
 from adjoint.ops.elementwise.arithmetic import add, mul, sub
@@ -80,6 +81,31 @@ def _alpha_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
 
 def _feature_alpha_dropout(input: Any, p: float = 0.5, train: bool = False) -> Any:
     return _keeping_variance(input, p, train, True)
+
+
+# ---- slopes by chance ----
+
+
+def _by_noise(ask: Any, wanted: Any, args: Any, results: Any, grad: Any, **named: Any) -> Any:
+    return (ask("rrelu_with_noise_backward", grad, *args, False),)
+
+
+_NOISY: Final = Operation("rrelu_with_noise", (0,), _by_noise, back=True)
+
+
+def _rrelu(
+    input: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
+    if category_of(input.dtype) != FLOAT or not lower <= upper < math.inf:
+        return NotImplemented
+    with asking() as ask:
+        noise = ask("empty_like", input, memory_format=contiguous_format)
+    named = {} if generator is None else {"generator": generator}
+    return _NOISY(input, noise, lower, upper, training, **named)
 
 
 # ---- cells ----
@@ -158,6 +184,7 @@ def _rnn_cell(activation: Any) -> Any:
 
 
 FUNCTIONS: Final[dict[str, Any]] = {
+    "rrelu": _rrelu,
     "dropout": _dropout,
     "dropout_": _dropout_in_place,
     "feature_dropout": _feature_dropout,

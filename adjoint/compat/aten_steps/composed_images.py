@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from adjoint.compat.aten_steps.recorded import Operation
+from adjoint.compat.aten_steps.composed_pools import put_back
+from adjoint.compat.aten_steps.recorded import Operation, undone
+from adjoint.dtypes import uint8
 from adjoint.ops.arranging.shape import squeeze, unsqueeze
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.neural.resampling import wanted_sizes
@@ -16,39 +18,65 @@ _RANKS: Final = {
     "bilinear": (2,),
     "bicubic": (2,),
     "trilinear": (3,),
+    "bilinear_aa": (2,),
+    "bicubic_aa": (2,),
 }
 
 
-def _named(mode: str) -> str:
-    return "_upsample_nearest_exact" if mode == "nearest-exact" else f"upsample_{mode}"
+def _named(mode: str, rank: int) -> str:
+    if mode.endswith("_aa"):
+        return f"_upsample_{mode.removesuffix('_aa')}{rank}d_aa"
+    kind = "_upsample_nearest_exact" if mode == "nearest-exact" else f"upsample_{mode}"
+    return f"{kind}{rank}d"
 
 
-def _operation(name: str, given: Callable[[Any, Any], Any], inputs: Any = (0,)) -> Operation:
-    """One whose gradients are one operation too, of what is found in arguments and wishes."""
+def _operation(
+    name: str, given: Callable[[Any, Any], Any], inputs: Any = (0,), back: Any = None
+) -> Operation:
+    """One whose gradients are one operation too, of what is found in arguments and wishes.
+
+    `back` are the arguments, but for the first, of the operation again as the gradient's gradient.
+    """
 
     def steps(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
         answer = ask(f"{name}_backward", grad, *given(args, wanted))
         return answer if isinstance(answer, (tuple, list)) else (answer,)
 
-    return Operation(name, inputs, steps)
+    def again(ask: Any, args: Any, grad: Any) -> Any:
+        return ask(name, grad, *back(args))
+
+    constant = None if "upsample" in name else 1
+    found = back is not None and undone(f"{name}_backward", again, constant)
+    return Operation(name, inputs, steps, back=found)
 
 
 _UPSAMPLING: Final = {
     (mode, rank): _operation(
-        f"{_named(mode)}{rank}d",
+        _named(mode, rank),
         lambda args, wanted: (args[1], list(args[0].shape), *args[2:]),
+        back=lambda args: (args[1], *args[3:]),
     )
     for mode, ranks in _RANKS.items()
     for rank in ranks
 }
 _BORDERS: Final = {
-    (mode, rank): _operation(f"{name}{rank}d", lambda args, wanted: args)
+    (mode, rank): _operation(
+        f"{name}{rank}d", lambda args, wanted: args, back=lambda args: args[2:]
+    )
     for mode, name in (("reflect", "reflection_pad"), ("replicate", "replication_pad"))
     for rank in (1, 2, 3)
 }
-_AVERAGES: Final = {
-    rank: _operation(f"_adaptive_avg_pool{rank}d", lambda args, wanted: args[:1]) for rank in (2, 3)
-}
+
+
+def _averaging(rank: int) -> Operation:
+    return _operation(
+        f"_adaptive_avg_pool{rank}d",
+        lambda args, wanted: args[:1],
+        back=lambda args: (list(args[0].shape[-rank:]),),
+    )
+
+
+_AVERAGES: Final = {rank: _averaging(rank) for rank in (2, 3)}
 _SAMPLES: Final = {
     rank: _operation(f"grid_sampler_{rank}d", lambda args, wanted: (*args, wanted), (0, 1))
     for rank in (2, 3)
@@ -65,11 +93,14 @@ def _interpolate(
     antialias: bool = False,
 ) -> Any:
     rank = input.ndim - 2
-    fits = input.dtype.is_floating_point and input.numel() and not antialias
+    fits = input.dtype.is_floating_point or (input.dtype is uint8 and rank == 2)
+    fits = fits and input.numel()
     aligns = not mode.startswith("nearest")
-    if mode == "area" and fits and rank in _AVERAGES and align_corners is None:
+    if mode == "area" and fits and not antialias and rank in (1, 2, 3) and align_corners is None:
         sizes, _ = wanted_sizes(input, size, scale_factor, recompute_scale_factor)
-        return _adaptive_average(rank)(input, sizes)
+        return FUNCTIONS[f"adaptive_avg_pool{rank}d"](input, sizes)
+    if antialias:
+        mode = f"{mode}_aa"
     if not fits or (mode, rank) not in _UPSAMPLING or (not aligns and align_corners is not None):
         return NotImplemented
     sizes, scales = wanted_sizes(input, size, scale_factor, recompute_scale_factor)
@@ -83,8 +114,11 @@ def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any
     rank = len(pad) // 2
     fits = len(pad) % 2 == 0 and input.ndim - rank in (1, 2) and value in (None, 0)
     sides = list(zip(pad[::2], pad[1::2], tuple(input.shape)[::-1], strict=False))
-    inside = all(0 <= left < size and 0 <= right < size for left, right, size in sides)
-    if (mode, rank) not in _BORDERS or not fits or not inside or not input.numel():
+    inside = all(
+        left + right + size > 0 and (mode == "replicate" or max(left, right) < size)
+        for left, right, size in sides
+    )
+    if (mode, rank) not in _BORDERS or not fits or not inside or 0 in input.shape[1:]:
         return NotImplemented
     return _BORDERS[mode, rank](input, list(pad))
 
@@ -93,7 +127,7 @@ def _adaptive_average(rank: int) -> Any:
     def function(input: Any, output_size: Any) -> Any:
         listed = isinstance(output_size, (tuple, list))
         given = list(output_size) if listed else [output_size] * rank
-        if len(given) != rank or input.ndim not in (rank + 1, rank + 2) or not input.numel():
+        if len(given) != rank or input.ndim not in (rank + 1, rank + 2) or 0 in input.shape[1:]:
             return NotImplemented
         own = input.shape[-rank:]
         sizes = [size if n is None else int(n) for n, size in zip(given, own, strict=True)]
@@ -158,10 +192,13 @@ def _by_greatest(rank: int) -> Any:
     return steps
 
 
-_GREATEST: Final = {
-    rank: Operation(f"max_pool{rank}d_with_indices", (0,), _by_greatest(rank), outputs=(0, 1))
-    for rank in (2, 3)
-}
+def _greatest(rank: int) -> Operation:
+    name = f"max_pool{rank}d_with_indices"
+    back = put_back(name, rank)
+    return Operation(name, (0,), _by_greatest(rank), outputs=(0, 1), back=back)
+
+
+_GREATEST: Final = {rank: _greatest(rank) for rank in (2, 3)}
 
 
 def _several(value: Any, count: int) -> list[int]:
@@ -181,9 +218,10 @@ def _max_pool(rank: int) -> Any:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        if (rank == 2 and not return_indices) or input.ndim not in (rank + 1, rank + 2):
-            return NotImplemented  # which is one step already
-        given = (kernel_size, stride or kernel_size, padding, dilation)
+        if input.ndim not in (rank + 1, rank + 2) or not input.numel():
+            return NotImplemented
+        own = () if rank > 1 else kernel_size  # which PyTorch does not write
+        given = (kernel_size, stride or own, padding, dilation)
         lengths = [_several(each, rank) for each in given]
         if rank > 1:
             found = _GREATEST[rank](input, *lengths, ceil_mode)
@@ -213,14 +251,16 @@ def _avg_pool1d(
 
 
 def _adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
-    size = _several(output_size, 1)
-    if input.ndim not in (2, 3) or not input.numel() or size[0] < 1:
+    sizes = [1, *_several(output_size, 1)]
+    if input.ndim not in (2, 3) or 0 in input.shape[1:] or len(sizes) != 2 or sizes[1] < 1:
         return NotImplemented
-    if size[0] == 1:
-        return NotImplemented
-    return squeeze(_AVERAGES[2](unsqueeze(input, -2), [1, *size]), -2)
+    return squeeze(_adaptive_average(2)(unsqueeze(input, -2), sizes), -2)
 
 
+DERIVED: Final = {
+    "_upsample_bilinear2d_aa": _UPSAMPLING["bilinear_aa", 2],
+    **{f"{each.name}_backward": each.back for each in _GREATEST.values()},
+}
 FUNCTIONS: Final[dict[str, Any]] = {
     "max_pool1d": _max_pool(1),
     "max_pool2d": _max_pool(2),

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.compat.aten_steps.answering import asking
+from adjoint.compat.aten_steps.kept import TooLittleKeptError
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.dtypes import uint8
 from adjoint.ops.arranging.arrange import pad, repeat
@@ -30,9 +31,49 @@ def _group_gradients(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) 
     return ask("native_group_norm_backward", grad, input, *statistics, *sizes, wanted)
 
 
-_BATCH_NORM: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients)
-_IN_TRAINING: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients, (3, 4))
+_BATCH_NORM: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients, back=True)
+# Once more by adjoint's rules, it would move running statistics again.
+_IN_TRAINING: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients, (3, 4), back=True)
 _GROUP_NORM: Final = Operation("native_group_norm", (0, 1, 2), _group_gradients)
+
+
+def _layer_gradients(
+    ask: Any, wanted: Any, args: Any, results: Any, grad: Any, *others: Any
+) -> Any:
+    input, shape, weight, bias, _ = args
+    statistics = (results[1], results[2], weight, bias)
+    return ask("native_layer_norm_backward", grad, input, shape, *statistics, wanted)
+
+
+def _statistics_too(name: str, gradients: Any, inputs: Any = (0, 1, 2)) -> Operation:
+    """A normalisation that answers what it found, too, which has no gradient then."""
+
+    def steps(ask: Any, wanted: Any, args: Any, results: Any, grad: Any, *others: Any) -> Any:
+        if grad is None or any(each is not None for each in others):
+            raise TooLittleKeptError
+        return gradients(ask, wanted, args, results, grad)
+
+    constant = () if "group" in name else (1, 2)
+    changing = (3, 4) if "batch" in name else ()
+    back = bool(changing)
+    return Operation(name, inputs, steps, changing, None, (0, 1, 2), constant, back)
+
+
+_GROUPS: Final = _statistics_too("native_group_norm", _group_gradients)
+_LAYERS: Final = _statistics_too("native_layer_norm", _layer_gradients, (0, 2, 3))
+_BATCHES: Final = _statistics_too("native_batch_norm", _batch_gradients)
+LEGIT: Final = _statistics_too("_native_batch_norm_legit", _batch_gradients)
+
+
+def _whole(operation: Operation) -> Any:
+    """A function that is one operation."""
+
+    def function(*args: Any, **named: Any) -> Any:
+        if named or not args[0].numel():
+            return NotImplemented
+        return operation(*args)
+
+    return function
 
 
 def _batch_norm(
@@ -147,4 +188,7 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "instance_norm": _instance_norm,
     "local_response_norm": _local_response_norm,
     "group_norm": _group_norm,
+    "native_group_norm": _whole(_GROUPS),
+    "native_layer_norm": _whole(_LAYERS),
+    "native_batch_norm": _whole(_BATCHES),
 }

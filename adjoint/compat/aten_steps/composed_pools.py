@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps
-from adjoint.compat.aten_steps.recorded import Operation
+from adjoint.compat.aten_steps.recorded import Operation, undone
 from adjoint.creation.factories import rand
 from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.ops.arranging.shape import squeeze, unsqueeze
@@ -14,6 +14,21 @@ from adjoint.ops.neural.pooling import unpooled_sizes
 # ---- windows that divide images ----
 
 
+def _picked(ask: Steps, grad: Any, indices: Any, rank: int) -> Any:
+    """Of each image what is at some places of it."""
+    sizes = [*indices.shape[:-rank], -1]
+    places = ask("view", indices, sizes)
+    if not grad.is_contiguous():
+        grad = ask("clone", grad, memory_format=contiguous_format)
+    picked = ask("gather", ask("view", grad, sizes), -1, places)
+    return ask("view", picked, list(indices.shape))
+
+
+def put_back(name: str, rank: int) -> Operation:
+    """The operation of the gradient of one that picks elements; indices come last."""
+    return undone(f"{name}_backward", lambda ask, args, grad: _picked(ask, grad, args[-1], rank))
+
+
 def _by_places(name: str, sizes: bool) -> Any:
     def steps(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any, by_places: Any) -> Any:
         given = args[1:3] if sizes else ()
@@ -22,13 +37,15 @@ def _by_places(name: str, sizes: bool) -> Any:
     return steps
 
 
-def _picking(name: str, sizes: bool = False) -> Operation:
+def _picking(kind: str, rank: int, sizes: bool = False) -> Operation:
     """One of those that give the greatest elements, and their places."""
-    return Operation(name, (0,), _by_places(name, sizes), outputs=(0, 1))
+    name = f"{kind}_max_pool{rank}d"
+    steps = _by_places(name, sizes)
+    return Operation(name, (0,), steps, outputs=(0, 1), back=put_back(name, rank))
 
 
-_ADAPTIVE: Final = {rank: _picking(f"adaptive_max_pool{rank}d") for rank in (2, 3)}
-_FRACTIONAL: Final = {rank: _picking(f"fractional_max_pool{rank}d", True) for rank in (2, 3)}
+_ADAPTIVE: Final = {rank: _picking("adaptive", rank) for rank in (2, 3)}
+_FRACTIONAL: Final = {rank: _picking("fractional", rank, True) for rank in (2, 3)}
 
 
 def _adaptive(rank: int) -> Any:
@@ -79,13 +96,7 @@ def _fractional(rank: int) -> Any:
 
 def _by_picked(rank: int) -> Any:
     def steps(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
-        indices = args[1]
-        sizes = [*indices.shape[:-rank], -1]
-        places = ask("view", indices, sizes)
-        if not grad.is_contiguous():
-            grad = ask("clone", grad, memory_format=contiguous_format)
-        picked = ask("gather", ask("view", grad, sizes), -1, places)
-        return (ask("view", picked, list(indices.shape)),)
+        return (_picked(ask, grad, args[1], rank),)
 
     return steps
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.answering import asking
-from adjoint.compat.aten_steps.kept import beside
+from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.compat.torch_tree import ops
 from adjoint.dtypes import bool_
@@ -15,7 +15,7 @@ from adjoint.ops.arranging.shape import movedim, permute, reshape, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.dims import normal_dim
-from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.elementwise.arithmetic import add, mul
 from adjoint.ops.matrices.einsum import equation_of, label_sizes, labels_of
 from adjoint.ops.matrices.matmul import matmul, mT
 from adjoint.ops.reducing.reduction import sum
@@ -127,6 +127,35 @@ def _tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     return reshape(matmul(left, right), shape)
 
 
+# ---- three factors ----
+
+
+def _by_factors(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+    """The gradient in place of each factor, which lacks what was summed then."""
+    *given, dims = args
+    found: list[Any] = [None, None, None]
+    for place in range(3):
+        if wanted[place]:
+            factors, missing = [*given[:3]], [*given[3:]]
+            factors[place], missing[place] = grad, dims
+            found[place] = ask("_trilinear", *factors, *missing, given[3 + place])
+    return found
+
+
+_TRILINEAR: Final = Operation("_trilinear", (0, 1, 2), _by_factors, back=True)
+
+
+def _bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    sizes = (input1.shape[-1], input2.shape[-1]) if input1.ndim and input2.ndim else ()
+    fits = weight.ndim == 3 and sizes == tuple(weight.shape[1:])
+    if not fits or input1.shape[:-1] != input2.shape[:-1] or 0 in sizes:
+        return NotImplemented
+    rows = [reshape(each, (-1, each.shape[-1])) for each in (input1, input2)]
+    found = _TRILINEAR(rows[0], weight, rows[1], [1, 3], [0], [1, 2], [2, 3])
+    found = reshape(found, (*input1.shape[:-1], weight.shape[0]))
+    return found if bias is None else add(found, bias)
+
+
 # ---- attention ----
 
 
@@ -154,12 +183,24 @@ def _flash_gradients(
     return ask.answerer(function, given, named)
 
 
-_SCALED: Final = Operation("mul.Scalar", (0,), _scaled_gradients)
+SCALED: Final = Operation("mul.Scalar", (0,), _scaled_gradients)
 _SOFTMAX: Final = Operation("_safe_softmax", (0,), _softmax_gradients)
 _FLASH: Final = Operation(
     "_scaled_dot_product_flash_attention_for_cpu", (0, 1, 2), _flash_gradients
 )
 _IMAGE_OF_HEADS: Final = 4
+
+
+def _softmax_turn(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+    if wanted[1]:
+        raise TooLittleKeptError
+    return ask("_softmax_backward_data", grad, *args[1:]), None
+
+
+DERIVED: Final = {
+    "_safe_softmax": _SOFTMAX,
+    "_softmax_backward_data": Operation("_softmax_backward_data", (0, 1), _softmax_turn),
+}
 
 
 def _attention(
@@ -182,13 +223,13 @@ def _attention(
         given = {name: each for name, each in named.items() if each is not None}
         return _FLASH(query, key, value, 0.0, is_causal, **given)
     root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
-    query = _SCALED(query, root)
+    query = SCALED(query, root)
     if is_causal:
         attn_mask = _as_addend(_lower_triangle(query, key), query)
     if enable_gqa:
         repeats = query.shape[-3] // key.shape[-3]
         key, value = (repeat_interleave(heads, repeats, -3) for heads in (key, value))
-    scores = matmul(query, _SCALED(mT(key), root))
+    scores = matmul(query, SCALED(mT(key), root))
     weights = _SOFTMAX(scores if attn_mask is None else scores + attn_mask, -1)
     if dropout_p:
         weights = COMPOSITES["dropout"](weights, dropout_p, True)
@@ -222,6 +263,7 @@ def _lower_triangle(query: Any, key: Any) -> Any:
 
 FUNCTIONS: Final[dict[str, Any]] = {
     "einsum": _einsum,
+    "bilinear": _bilinear,
     "tensordot": _tensordot,
     "bmm": _bmm,
     "scaled_dot_product_attention": _attention,

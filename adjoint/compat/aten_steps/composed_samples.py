@@ -125,7 +125,7 @@ def _by_difference(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any) 
     return found
 
 
-_SHIFTED: Final = Operation(
+SHIFTED: Final = Operation(
     "add.Scalar", (0,), lambda ask, wanted, args, results, grad: (grad,), changing=(0,)
 )
 _OLD_NORM: Final = Operation("norm.ScalarOpt_dim", (0,), _by_old_norm)
@@ -137,7 +137,7 @@ def _pairwise_distance(
 ) -> Any:
     if min(x1.ndim, x2.ndim) < 1 or x1.dtype.category < FLOAT or x2.dtype.category < FLOAT:
         return NotImplemented
-    apart = _SHIFTED(sub(x1, x2), eps)
+    apart = SHIFTED(sub(x1, x2), eps)
     return _OLD_NORM(apart, p, [apart.ndim - 1], keepdim)
 
 

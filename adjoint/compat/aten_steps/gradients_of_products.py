@@ -131,10 +131,12 @@ def _addmm(ask: Steps, kept: Kept, grad: Any) -> Any:
 def _linear(ask: Steps, kept: Kept, grad: Any) -> Any:
     """Of matrices: a product with the weight turned over, which lies in columns so."""
     input, weight = kept.option(0), kept.option(1)
-    is_row = grad.ndim < 2 or (input is not None and input.ndim != grad.ndim)
+    is_row = not grad.ndim or (input is not None and input.ndim != grad.ndim)
     if is_row or any(len(each) != 2 for each in _weight_shapes(kept, weight)):
         raise TooLittleKeptError
     has_bias = kept.wanted[2]
+    if grad.ndim == 1 and not has_bias:
+        return _linear_of_row(ask, kept, grad)
     found: list[Any] = [None, None, None]
     turned = None
     if kept.wanted[0]:
@@ -155,6 +157,17 @@ def _linear(ask: Steps, kept: Kept, grad: Any) -> Any:
     if has_bias and turned is not None:
         found[0] = _back(ask, found[0], shape)
     return found
+
+
+def _linear_of_row(ask: Steps, kept: Kept, grad: Any) -> Any:
+    """Of a vector, which is a matrix of one row then, and no shift."""
+    with unseen():
+        row = kept.value(0).unsqueeze(0) if kept.wanted[1] else None
+        turned = kept.value(1).t() if kept.wanted[0] else None
+    grad = ask("unsqueeze", grad, 0)
+    by_weight = _by_right(ask, grad, row, True) if kept.wanted[1] else None
+    by_input = ask("squeeze", _by_left(ask, grad, row, turned), 0) if kept.wanted[0] else None
+    return by_input, None if by_weight is None else ask("t", by_weight), None
 
 
 def _weight_shapes(kept: Kept, weight: Any) -> list[Any]:

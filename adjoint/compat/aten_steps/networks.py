@@ -156,6 +156,11 @@ def _pool_name(rank: int) -> str:
     return f"max_pool{rank - 2}d_with_indices"
 
 
+def _reaches_out(padding: Any) -> bool:
+    """Whether ceil_mode made the border behind images larger than that before them."""
+    return even_padding(padding) is None
+
+
 def _max_pool_values(
     ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Any:
@@ -171,14 +176,10 @@ def _max_pool_places(
 def _pooled(
     ask: Steps, images: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, which: int
 ) -> Any:
-    own = ("max_pool_values", "max_pool_places")[which]
     if images.ndim == 3:
         rows = (*as_images(kernel, stride, padding), (1, *dilation), which)
         return ask("squeeze", _pooled(ask, ask("unsqueeze", images, -2), *rows), -2)
-    lengths = even_padding(padding)
-    if lengths is None or images.ndim not in (4, 5):
-        return ask(own, images, kernel, stride, padding, dilation)
-    rest = (kernel, stride, lengths, dilation)
+    rest = (kernel, stride, [before for before, _ in padding], dilation, _reaches_out(padding))
     return ask(_pool_name(images.ndim), images, *rest)[which]
 
 
@@ -189,12 +190,10 @@ def _max_pool_back(
         rows = (*as_images(kernel, stride, padding), (1, *dilation))
         wide = ask("unsqueeze", pooled, -2), ask("unsqueeze", images, -2)
         return ask("squeeze", _max_pool_back(ask, wide[0], wide[1], *rows), -2)
-    lengths = even_padding(padding)
-    if lengths is None or images.ndim not in (4, 5):
-        return ask("max_pool_back", pooled, images, kernel, stride, padding, dilation)
     with unseen():
         places = max_pool_places(images, kernel, stride, padding, dilation)
-    rest = (kernel, stride, lengths, dilation, False, places)
+    lengths = [before for before, _ in padding]
+    rest = (kernel, stride, lengths, dilation, _reaches_out(padding), places)
     return ask(f"{_pool_name(images.ndim)}_backward", pooled, images, *rest)
 
 
@@ -251,12 +250,6 @@ def _picked_losses(ask: Steps, input: Any, target: Any, ignore_index: int) -> An
     return ask("nll_loss_forward", input, target, None, 0, ignore_index)[0]
 
 
-def _picked_mean(ask: Steps, input: Any, target: Any, ignore_index: int) -> Any:
-    if input.ndim != 2:
-        return ask("picked_mean", input, target, ignore_index)
-    return ask("nll_loss_forward", input, target, None, 1, ignore_index)[0]
-
-
 def _reduced_loss(name: str) -> Any:
     """Steps of a loss of each element, of which adjoint takes the mean or sum in another op."""
 
@@ -300,7 +293,6 @@ STEPS: Final[dict[str, Any]] = {
     "images_of": _images_of,
     "mean_cross_entropy": _mean_cross_entropy,
     "picked_losses": _picked_losses,
-    "picked_mean": _picked_mean,
     "chance_error": _reduced_loss("binary_cross_entropy"),
     "logit_error": _reduced_loss("binary_cross_entropy_with_logits"),
     "huber_error": _reduced_loss("huber_loss"),

@@ -49,10 +49,10 @@ def common(first: Any, second: Any) -> tuple[int, ...]:
 
 
 def _linear(ask: Steps, input: Any, weight: Any, bias: Any) -> Any:
-    if input.ndim == 1 or weight.ndim != 2:
+    if weight.ndim != 2:
         product = _matmul(ask, input, ask("t", weight))
         return product if bias is None else ask("add", product, bias)
-    if input.ndim > 2 and bias is not None:
+    if input.ndim != 2 and bias is not None:
         flat = reshaped(ask, input, (math.prod(input.shape[:-1]), input.shape[-1]))
         product = ask("addmm", bias, flat, ask("t", weight))
         return ask("view", product, [*input.shape[:-1], weight.shape[0]])

@@ -12,7 +12,8 @@ from adjoint.autograd.function_node import FunctionNode
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.answering import asking
-from adjoint.compat.aten_steps.kept import TooLittleKeptError
+from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside
 from adjoint.compat.torch_tree import ops
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.arranging.shape import expand
@@ -45,7 +46,9 @@ class Operation:
     has none; they answer a gradient for each of `inputs`, which are places, too.
     `changing` are those of arguments that may change before the backward pass, which needs no more
     than their looks. `after` is what else PyTorch asks for, given the arguments and results.
-    Results at the places `constant` have no gradient, nor have whole numbers.
+    Results at the places `constant` have no gradient, nor have whole numbers. `back` is the
+    operation of the gradients, if that can be derived too: what records a backward pass calls it;
+    True if all steps of the gradients can be derived as they are.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Operation:
     after: Callable[..., None] | None = None
     outputs: tuple[int, ...] = (0,)
     constant: tuple[int, ...] = ()
+    back: "Operation | bool" = False
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The results that are answered, recorded; arguments by name need no gradient."""
@@ -67,6 +71,37 @@ class Operation:
 
 
 _functions: dict[str, type[Function]] = {}
+
+
+def _zeros(ask: Any, like: Any) -> Any:
+    return ask("zeros", list(like.shape), **beside(like))
+
+
+def undone(name: str, steps: Callable[..., Any], constant: int | None = 1) -> Operation:
+    """The operation of a linear one's gradient; what is at the place `constant` has none itself.
+
+    `steps` are given who is asked, the arguments and a gradient.
+    """
+
+    def gradients(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+        found = [steps(ask, args, grad) if wanted[0] else None]
+        if constant is None:
+            return found
+        return [*found, _zeros(ask, args[constant]) if wanted[1] else None]
+
+    return Operation(name, (0,) if constant is None else (0, constant), gradients)
+
+
+def _recording(back: Operation | bool) -> Steps:
+    """Who answers the steps of gradients that have a history."""
+
+    def answer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if isinstance(back, Operation) and function.overloadpacket.__name__ == back.name:
+            return back(*args, **kwargs)
+        with _apart():
+            return function(*args, **kwargs)
+
+    return Steps(answer)
 
 
 class _Node(FunctionNode):
@@ -129,7 +164,10 @@ class _Recorded(Function):
         args, results = values[: ctx.count], values[ctx.count :]
         places = [place + _BEFORE for place in operation.inputs]
         wanted = [ctx.needs_input_grad[place] and ctx.wanted[place] for place in places]
-        if is_grad_enabled():
+        if is_grad_enabled() and operation.back:
+            ask = _recording(operation.back)
+            found = operation.gradients(ask, wanted, args, results, *grads, **ctx.named)
+        elif is_grad_enabled():
             found = _by_rules(operation, args, ctx.named, wanted, grads)
         else:
             try:

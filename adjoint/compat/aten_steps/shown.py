@@ -26,6 +26,7 @@ from adjoint.compat.aten_steps import (
     networks,
     places,
     products,
+    rules,
 )
 from adjoint.compat.aten_steps.asking import Answerer, Steps
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError
@@ -45,6 +46,7 @@ _STEPS: Final = {
     **networks.STEPS,
     **fourier.STEPS,
     **inner.STEPS,
+    **rules.STEPS,
 }
 _ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
 _GRADIENTS: Final = {

@@ -400,11 +400,13 @@ def poisson_nll_loss(
     return reduced(losses, reduction)
 
 
-def _variances(input: Any, var: Any) -> Any:
+def variances(input: Any, var: Any) -> Any:
     """Variances that broadcast with input; refuses others and negative ones."""
     if not isinstance(var, TensorCore):
         var = input.detach().new_full(tuple(input.shape), var)
     spread: Any = var
+    if has_values(spread) and bool((spread < 0).any()):
+        raise ValueError("gaussian_nll_loss(): var has negative entry/entries")
     sizes, own = tuple(spread.shape), tuple(input.shape)
     if sizes != own:
         others = [size for size, mine in zip(sizes, own) if size != mine]
@@ -415,8 +417,6 @@ def _variances(input: Any, var: Any) -> Any:
                 f"gaussian_nll_loss(): var is of incorrect size {list(sizes)} for input of shape "
                 f"{list(own)}"
             )
-    if has_values(spread) and bool((spread < 0).any()):
-        raise ValueError("gaussian_nll_loss(): var has negative entry/entries")
     return spread
 
 
@@ -430,7 +430,7 @@ def gaussian_nll_loss(
     reduction: str = "mean",
 ) -> Value:
     """The negative log likelihood of targets, given their expectations and variances."""
-    spread = _variances(input, var)
+    spread = variances(input, var)
     low = spread.detach()
     floor = spread + (clamp_min(low, eps) - low)  # bounded below, with the gradient of var
     losses = (log(floor) + square(input - target) / floor) * 0.5
