@@ -1,11 +1,12 @@
 """The steps of arithmetic and reductions."""
 
+import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, renamed
 from adjoint.compat.aten_steps.gradients_of_functions import finite
-from adjoint.dtypes import FLOAT, bool_
-from adjoint.ops.arranging.conversion import contiguous_format, strided
+from adjoint.dtypes import FLOAT, bool_, complex128, float64
+from adjoint.ops.arranging.conversion import contiguous_format, preserve_format, strided
 from adjoint.tensors.tensor import Tensor
 
 
@@ -138,6 +139,30 @@ def _isfinite(ask: Steps, input: Any) -> Any:
     return finite(ask, input)
 
 
+def _isreal(ask: Steps, input: Any) -> Any:
+    if input.dtype.category > FLOAT:
+        return ask("eq", ask("select", ask("view_as_real", input), input.ndim, 1), 0)
+    return ask("ones_like", input, dtype=bool_, memory_format=preserve_format)
+
+
+def _float_power(ask: Steps, input: Any, exponent: Any) -> Any:
+    kinds = [each.array.dtype.kind for each in (input, exponent) if isinstance(each, Tensor)]
+    number = isinstance(input, complex) or isinstance(exponent, complex)
+    double = complex128 if number or "c" in kinds else float64
+    wide = [
+        ask("_to_copy", each, dtype=double)
+        if isinstance(each, Tensor) and each.dtype is not double
+        else each
+        for each in (input, exponent)
+    ]
+    return ask("pow", *wide)
+
+
+def _ndtr(ask: Steps, input: Any) -> Any:
+    error = ask("erf", ask("mul.Scalar", input, math.sqrt(0.5)))
+    return ask("mul.Scalar", ask("add.Scalar", error, 1), 0.5)
+
+
 def _isclose(ask: Steps, input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     if input.dtype.category < FLOAT:
         return ask("isclose", input, other, rtol, atol, equal_nan)
@@ -188,6 +213,9 @@ SINGLE: Final[dict[str, Any]] = {
 STEPS: Final[dict[str, Any]] = {
     "argsort": _argsort,
     "isfinite": _isfinite,
+    "isreal": _isreal,
+    "ndtr": _ndtr,
+    "float_power": _float_power,
     "isclose": _isclose,
     "zeros_of": lambda ask, input: ask("zeros_like", input, memory_format=contiguous_format),
     "logsigmoid": lambda ask, input: ask("log_sigmoid_forward", input)[0],

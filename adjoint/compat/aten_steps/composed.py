@@ -17,6 +17,7 @@ from adjoint.compat.aten_steps import (
     composed_cells,
     composed_counts,
     composed_factors,
+    composed_functions,
     composed_images,
     composed_losses,
     composed_matrices,
@@ -43,6 +44,7 @@ _WHOLE: Final[dict[str, Any]] = {
 _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_products.FUNCTIONS,
     **composed_factors.FUNCTIONS,
+    **composed_functions.FUNCTIONS,
     **composed_matrices.FUNCTIONS,
     **composed_samples.FUNCTIONS,
     **composed_places.FUNCTIONS,

@@ -35,6 +35,17 @@ def _strided_view(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (through(ask, grad, pattern, kept.value(4), "target"),)
 
 
+def _diagonal_scatter(ask: Steps, kept: Kept, grad: Any) -> Any:
+    where = (kept.option(2), *from_front((kept.option(3), kept.option(4)), grad.ndim))
+    by_input = by_source = None
+    if kept.wanted[0]:
+        zeros = ask("zeros", list(kept.shape(1)), **beside(grad))
+        by_input = ask("diagonal_scatter", grad, zeros, *where)
+    if kept.wanted[1]:
+        by_source = ask("diagonal", grad, *where)
+    return by_input, by_source
+
+
 # ---- taken in ----
 
 
@@ -132,6 +143,7 @@ def _scatter_reduce(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 
 STEPS: Final[dict[str, Any]] = {
+    "diagonal_scatter": _diagonal_scatter,
     "index_put": _index_put,
     "masked_scatter": _masked_scatter,
     "strided_view": _strided_view,
