@@ -181,7 +181,38 @@ def _isclose(ask: Steps, input: Any, other: Any, rtol: float, atol: float, equal
     return ask("bitwise_or_", close, ask("bitwise_and_", known, within))
 
 
+def _fill_diagonal(ask: Steps, input: Any, fill_value: Any, wrap: bool = False) -> Any:
+    rows, least = input.shape[0], min(input.shape)
+    if wrap and input.ndim == 2 and rows > input.shape[1] + 1:
+        return ask("fill_diagonal_", input, fill_value, wrap)
+    step = sum(input.stride())
+    return ask(
+        "fill_", ask("as_strided", input, [least], [step], input.storage_offset()), fill_value
+    )
+
+
+def _drawn(name: str) -> Any:
+    """The step of what is drawn: a generator is given by name."""
+
+    def steps(ask: Steps, *values: Any) -> Any:
+        return ask(name, *values[:-1], generator=values[-1])
+
+    return steps
+
+
+def _random(ask: Steps, input: Any, low: Any, high: Any, generator: Any) -> Any:
+    bounds = () if high is None else (high,) if low == 0 else (low, high)
+    return ask("random_", input, *bounds, generator=generator)
+
+
 SINGLE: Final[dict[str, Any]] = {
+    "bernoulli_p": _drawn("bernoulli"),
+    "normal_from": _drawn("normal"),
+    "successes": renamed("binomial"),
+    "standard_gamma": renamed("_standard_gamma"),
+    "gamma_slope": renamed("_standard_gamma_grad"),
+    "standard_dirichlet": renamed("_sample_dirichlet"),
+    "dirichlet_slope": renamed("_dirichlet_grad"),
     "polygamma_of_order": _polygamma,
     "zero_of": lambda ask, input: ask("zeros_like", input),
     "max_all": renamed("max"),
@@ -192,7 +223,7 @@ SINGLE: Final[dict[str, Any]] = {
     "min_dim": renamed("min"),
     "median_dim": renamed("median"),
     "nanmedian_dim": renamed("nanmedian"),
-    "bernoulli_input": lambda ask, input, generator: ask("bernoulli", input, generator=generator),
+    "bernoulli_input": _drawn("bernoulli"),
     "tanh_back": renamed("tanh_backward"),
     "silu_back": renamed("silu_backward"),
     "any": _along("any"),
@@ -236,7 +267,8 @@ CHANGES: Final[dict[str, Any]] = {
     "true_divide": renamed("div_"),
     "square": lambda ask, input: ask("pow_", input, 2),
     "rounded_divide": lambda ask, input, other, mode: ask("div_", input, other, rounding_mode=mode),
-    "normal_fill": lambda ask, input, a, b, generator: ask(
-        "normal_", input, a, b, generator=generator
-    ),
+    "normal_fill": _drawn("normal_"),
+    "bernoulli_p": _drawn("bernoulli_"),
+    "random": _random,
+    "fill_diagonal": _fill_diagonal,
 }

@@ -27,10 +27,12 @@ from adjoint.compat.aten_steps import (
     composed_products,
     composed_samples,
     composed_sequences,
+    composed_windows,
     composed_writing,
 )
 from adjoint.compat.aten_steps.answering import GROUND, asking
 from adjoint.compat.aten_steps.recorded import is_taken_apart
+from adjoint.creation.windows import sampled
 from adjoint.nn.layers.recurrent import along_sequences
 from adjoint.ops.composites import COMPOSITES
 
@@ -56,6 +58,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
 _ROUNDED_ONCE: Final = frozenset(_WHOLE.values())
+_COMPOSED[sampled] = composed_windows.window
 _COMPOSED[along_sequences] = composed_sequences.along_sequences
 # Operations that adjoint makes of several, and has no op for; its views are known as views.
 _VIEWS: Final = ("alias", "index", "lift_fresh", "slice", "view")

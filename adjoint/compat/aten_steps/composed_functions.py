@@ -254,10 +254,10 @@ def _combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any
     if input.ndim != 1 or r < 1:
         return NotImplemented
     count = input.shape[0]
-    grids = _grids(input, r)
+    grids = _grids([input] * r)
     with asking() as ask:
         place = {"layout": strided, "device": input.device}
-        numbers = _grids(ask("arange", count, dtype=int64, **place), r)
+        numbers = _grids([ask("arange", count, dtype=int64, **place)] * r)
         mask = ask("full", [count] * r, True, dtype=bool_, **place)
         for left, right in itertools.pairwise(numbers):
             ordered = ask("le" if with_replacement else "lt", left, right)
@@ -265,10 +265,23 @@ def _combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any
     return stack([COMPOSITES["masked_select"](grid, mask) for grid in grids], 1)
 
 
-def _grids(vector: Any, r: int) -> list[Any]:
-    """A vector along each of r dimensions."""
-    sizes = [[-1 if d == place else 1 for d in range(r)] for place in range(r)]
-    return [expand(view(vector, size), [vector.shape[0]] * r) for size in sizes]
+def _grids(vectors: Any) -> list[Any]:
+    """Each vector along a dimension of its own, repeated along those of the others."""
+    count, shape = len(vectors), [math.prod(vector.shape) for vector in vectors]
+    sizes = [[-1 if d == place else 1 for d in range(count)] for place in range(count)]
+    return [expand(view(vector, size), shape) for vector, size in zip(vectors, sizes, strict=True)]
+
+
+def _meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    fits = indexing in (None, "ij", "xy") and len(given) and all(v.ndim < 2 for v in given)
+    if not fits or any(v.dtype is not given[0].dtype for v in given):
+        return NotImplemented
+    order = list(range(len(given)))
+    if indexing == "xy" and len(given) > 1:
+        order[:2] = 1, 0
+    found = _grids([given[i] for i in order])
+    return tuple(found[i] for i in order)
 
 
 FUNCTIONS: Final[dict[str, Any]] = {
@@ -283,6 +296,7 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "inner": _inner,
     "linalg_vecdot": _vecdot,
     "combinations": _combinations,
+    "meshgrid": _meshgrid,
     "bucketize": _alone("bucketize"),
     "nonzero_static": _alone("nonzero_static"),
     **{

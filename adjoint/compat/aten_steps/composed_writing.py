@@ -4,8 +4,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
 
-import numpy as np
-
 from adjoint.compat.aten_forms import bound
 from adjoint.compat.aten_steps import gradients_of_places
 from adjoint.compat.aten_steps.asking import Steps
@@ -118,7 +116,7 @@ _BACK: Final[dict[str, Any]] = {
         ask, grad, input, dim, start, start + length, 1
     ),
     "permute": lambda ask, grad, input, dims: ask(
-        "permute", grad, np.argsort(from_front(dims, input.ndim)).tolist()
+        "permute", grad, sorted(range(input.ndim), key=from_front(dims, input.ndim).__getitem__)
     ),
     "select": lambda ask, grad, input, *where: ask(
         "select_backward", grad, list(input.shape), *where

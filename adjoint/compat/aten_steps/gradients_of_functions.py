@@ -3,13 +3,11 @@
 import math
 from typing import Any, Final
 
-import numpy as np
-
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import powers
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside
 from adjoint.dtypes import float64
-from adjoint.ops.arranging.conversion import to_copy
+from adjoint.ops.arranging.conversion import finfo, to_copy
 from adjoint.ops.elementwise.special import log_ndtr
 from adjoint.tensors.tensor import Tensor
 
@@ -215,7 +213,7 @@ def _by_order_1(lower: str) -> Any:
 
     def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
         input, result = kept.value(0), kept.result()
-        least = float(np.finfo(input.dtype.numpy_dtype).eps)
+        least = finfo(input.dtype).eps
         away = ask("gt", ask("abs", input), least)
         safe = ask("where", away, input, ask("scalar_tensor", least, **beside(input)))
         inverse = ask("reciprocal", safe)
@@ -335,6 +333,14 @@ def _sgn(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("_efficientzerotensor", list(grad.shape), **beside(grad)),)
 
 
+def _normal_from(ask: Steps, kept: Kept, grad: Any) -> Any:
+    found: list[Any] = [None, None]
+    for place in (0, 1):
+        if kept.wanted[place]:
+            found[place] = ask("zeros", list(kept.shape(place)), **beside(grad))
+    return found
+
+
 def _flat_twice(ask: Steps, kept: Kept, grad: Any) -> Any:
     second = ask("zeros_like", grad) if kept.wanted[1] else None
     return ask("zeros_like", grad) if kept.wanted[0] else None, second
@@ -416,6 +422,14 @@ STEPS: Final[dict[str, Any]] = {
         ask("zeros_like", grad) if kept.wanted[0] else None,
         ask("sum", grad) if kept.wanted[1] else None,
     ),
+    **dict.fromkeys(
+        (
+            *("bernoulli_input", "bernoulli_p", "uniform", "normal_fill", "log_normal"),
+            *("cauchy", "exponential", "geometric", "random", "poisson"),
+        ),
+        _flat,
+    ),
+    "normal_from": _normal_from,
     "rounded_divide": _flat_twice,
     "acosh": _acosh,
     "atanh": _atanh,

@@ -199,7 +199,7 @@ def _setitem(ask: Steps, input: Any, index: Any, value: Any) -> Any:
     parts = _without_ellipsis(index, input.ndim)
     whole = all(part == slice(None) for part in parts)
     shown = input if whole else _basic_index(ask, input, tuple(parts))
-    if not value.ndim:
+    if not value.ndim and shown.ndim:
         return ask("fill_", shown, value)
     return ask("copy_", shown, _fitting(ask, value, list(shown.shape)))
 

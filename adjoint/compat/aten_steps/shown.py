@@ -98,15 +98,16 @@ def out_form(op: Op, values: list[Any]) -> tuple[Any, tuple[Any, ...], dict[str,
     else:
         return None
     packet = function.overloadpacket
-    known = pytorch_names.overloads(packet.__name__)
-    for ending in (
-        f"{function.overload}_out",
-        f"{function.overload.removeprefix('dim_')}_out",
-        "out",
-    ):
-        if ending in known:
-            return getattr(packet, ending), args, kwargs
-    return None
+    overload = writing(packet.__name__, function.overload)
+    return None if overload is None else (getattr(packet, overload), args, kwargs)
+
+
+def writing(name: str, overload: str) -> str | None:
+    """The overload that writes elsewhere what another gives; None if there is none."""
+    known = pytorch_names.overloads(name)
+    shorter = overload.removeprefix("dim_"), overload.removesuffix("_step")
+    endings = (f"{overload}_out", *(f"{each}_out" for each in shorter), "out")
+    return next((ending for ending in endings if ending in known), None)
 
 
 def knows_gradients(node: Any, grads: list[Any]) -> bool:
