@@ -58,6 +58,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
 _ROUNDED_ONCE: Final = frozenset(_WHOLE.values())
+_COMPOSED.update({PRIVATE[name]: each for name, each in composed_places.OPERATIONS.items()})
 _COMPOSED[sampled] = composed_windows.window
 _COMPOSED[along_sequences] = composed_sequences.along_sequences
 # Operations that adjoint makes of several, and has no op for; its views are known as views.
@@ -92,12 +93,12 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return NotImplemented
     if any(tensor.layer is not None and not lies_in(tensor, GROUND) for tensor in tensors):
         return NotImplemented
-    if itself is not None:
+    if function is None:
+        assert itself is not None
         if settings.grad_enabled and any(tensor.needs_grad for tensor in tensors):
             return NotImplemented  # its steps are recorded
         with asking() as ask:
             return ask(itself, *args, **kwargs)
-    assert function is not None
     is_whole = function in _ROUNDED_ONCE
     for tensor in tensors:
         if tensor.array.dtype.kind == "c":

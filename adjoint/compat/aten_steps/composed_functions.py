@@ -1,5 +1,6 @@
 """Functions of elements, and of samples along a dimension, composed as PyTorch does."""
 
+import functools
 import itertools
 import math
 from typing import Any, Final
@@ -7,12 +8,15 @@ from typing import Any, Final
 from adjoint.call.context import is_grad_enabled
 from adjoint.call.dispatch import tensors_in
 from adjoint.compat.aten_steps.answering import asking
-from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import scaled
 from adjoint.compat.aten_steps.kept import beside
+from adjoint.compat.aten_steps.products import common
 from adjoint.compat.aten_steps.recorded import Operation
+from adjoint.creation.factories import zeros_like
 from adjoint.dtypes import FLOAT, bool_, int64
-from adjoint.ops.arranging.conversion import strided
+from adjoint.ops.arranging.conversion import clone, contiguous_format, strided
+from adjoint.ops.arranging.indexing import gather
 from adjoint.ops.arranging.shape import (
     basic_index,
     cat,
@@ -21,6 +25,8 @@ from adjoint.ops.arranging.shape import (
     reshape,
     select,
     stack,
+    transpose,
+    unsqueeze,
     view,
 )
 from adjoint.ops.composites import COMPOSITES
@@ -29,6 +35,7 @@ from adjoint.ops.elementwise.arithmetic import add, div, mul, sub
 from adjoint.ops.matrices.matmul import matmul
 from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import nansum, sum
+from adjoint.ops.reducing.sorting import sort
 from adjoint.tensors.tensor import Tensor
 
 
@@ -147,6 +154,77 @@ def _nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any =
     return div(nansum(input, dim, keepdim), count)
 
 
+def _quantile(ignores_nan: bool) -> Any:
+    """The function quantile, or nanquantile."""
+
+    def function(
+        input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: Any = "linear"
+    ) -> Any:
+        many = isinstance(q, Tensor) and q.ndim > 0
+        fits = input.dtype.category == FLOAT and input.numel() and interpolation in _ROUNDED
+        if not fits or not _are_chances(q, input) or (input.ndim == 0 and dim is not None):
+            return NotImplemented
+        with asking() as ask:
+            share = q if isinstance(q, Tensor) else ask("scalar_tensor", q, **beside(input))
+        values = _sorted_rows(input, dim, keepdim)
+        with asking() as ask:
+            rank = _ranks(ask, share, values, ignores_nan)
+            if interpolation in _STEPPED:
+                rank = ask(f"{_STEPPED[interpolation]}_", rank)
+            below = ask("_to_copy", rank, dtype=int64)
+        found = gather(values, -1, below)
+        if interpolation not in _STEPPED:
+            with asking() as ask:
+                middle = interpolation == "midpoint"
+                weight = ask("full_like", rank, 0.5) if middle else ask("sub", rank, below)
+                above = ask("_to_copy", ask("ceil_", rank), dtype=int64)
+            found = found.lerp_(gather(values, -1, above), weight)
+        return (found.unsqueeze_(0).transpose_(0, -1) if many else found).squeeze_(-1)
+
+    return function
+
+
+_STEPPED: Final = {"lower": "floor", "higher": "ceil", "nearest": "round"}
+_ROUNDED: Final = ("linear", "midpoint", *_STEPPED)
+
+
+def _are_chances(q: Any, input: Any) -> bool:
+    """Whether q lies between 0 and 1, as numbers of the input's type do."""
+    if isinstance(q, Tensor):
+        if q.layer is not None or q.dtype is not input.dtype or q.ndim > 1 or q.requires_grad:
+            return False
+        with unseen():
+            return bool(((q >= 0) & (q <= 1)).all())
+    return isinstance(q, (int, float)) and 0 <= q <= 1
+
+
+def _sorted_rows(input: Any, dim: Any, keepdim: bool) -> Any:
+    """The samples in order along a last dimension, after the dimensions of the result."""
+    if dim is None:
+        rows, shape = reshape(input, (input.numel(),)), [1] * input.ndim if keepdim else []
+    else:
+        place = normal_dim(dim, input.ndim)
+        whole = list(input.shape)
+        shape = [*whole[:place], *([1] if keepdim else []), *whole[place + 1 :]]
+        last = place == input.ndim - 1
+        rows = input if last else transpose(unsqueeze(input, -1), place, -1)
+    return reshape(sort(rows)[0], (*shape, rows.shape[-1]))
+
+
+def _ranks(ask: Steps, share: Any, values: Any, ignores_nan: bool) -> Any:
+    """At which places of rows in order quantiles lie."""
+    if ignores_nan:
+        count = ask("sum", ask("logical_not_", ask("isnan", values)), [-1], True)
+        rank = ask("mul", share, ask("sub.Scalar", count, 1))
+        return ask("masked_fill_", rank, ask("lt", rank, 0), 0)
+    last = values.shape[-1] - 1
+    rank = ask("mul.Scalar", share, last)
+    lost = ask("any", ask("isnan", values), -1, True)
+    shape = common(rank.shape, lost.shape)
+    wide = [x if tuple(x.shape) == shape else ask("expand", x, list(shape)) for x in (rank, lost)]
+    return ask("masked_fill", *wide, last)
+
+
 # ---- integrals ----
 
 
@@ -234,6 +312,13 @@ def _slopes(input: Any, dim: int, step: float) -> Any:
     return cat([first, _DIVIDED(inner, 2), last], dim)
 
 
+def _diff(input: Any, n: int = 1, dim: int = -1, *rest: Any, **more: Any) -> Any:
+    if n or not input.ndim:
+        return NotImplemented
+    copied: Any = zeros_like(input)
+    return copied.copy_(input)
+
+
 # ---- products ----
 
 
@@ -242,6 +327,19 @@ def _inner(input: Any, other: Any) -> Any:
         return NotImplemented
     second = permute(other, (-1,))
     return reshape(matmul(permute(input, (-1,)), second), ())
+
+
+def _repeat_interleave(
+    input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Any:
+    if type(repeats) is not int or repeats < 0 or output_size is not None or not input.ndim:
+        return NotImplemented
+    whole = reshape(input, (input.numel(),)) if dim is None else input
+    axis = normal_dim(0 if dim is None else dim, whole.ndim)
+    front, count, rest = whole.shape[:axis], whole.shape[axis], whole.shape[axis + 1 :]
+    apart = expand(unsqueeze(whole, axis + 1), (*front, count, repeats, *rest))
+    copied: Any = clone(apart, memory_format=contiguous_format)
+    return copied.view((*front, count * repeats, *rest))
 
 
 def _vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
@@ -257,7 +355,9 @@ def _combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any
     grids = _grids([input] * r)
     with asking() as ask:
         place = {"layout": strided, "device": input.device}
-        numbers = _grids([ask("arange", count, dtype=int64, **place)] * r)
+        order = ask("arange", count, dtype=int64, **place)
+        seen = [functools.partial(ask, name) for name in ("view", "expand")]
+        numbers = _grids([order] * r, *seen)
         mask = ask("full", [count] * r, True, dtype=bool_, **place)
         for left, right in itertools.pairwise(numbers):
             ordered = ask("le" if with_replacement else "lt", left, right)
@@ -265,11 +365,11 @@ def _combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any
     return stack([COMPOSITES["masked_select"](grid, mask) for grid in grids], 1)
 
 
-def _grids(vectors: Any) -> list[Any]:
+def _grids(vectors: Any, viewed: Any = view, repeated: Any = expand) -> list[Any]:
     """Each vector along a dimension of its own, repeated along those of the others."""
     count, shape = len(vectors), [math.prod(vector.shape) for vector in vectors]
     sizes = [[-1 if d == place else 1 for d in range(count)] for place in range(count)]
-    return [expand(view(vector, size), shape) for vector, size in zip(vectors, sizes, strict=True)]
+    return [repeated(viewed(v, size), shape) for v, size in zip(vectors, sizes, strict=True)]
 
 
 def _meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
@@ -290,6 +390,10 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "mvlgamma": _mvlgamma,
     "rsub": _rsub,
     "nanmean": _nanmean,
+    "quantile": _quantile(False),
+    "nanquantile": _quantile(True),
+    "diff": _diff,
+    "repeat_interleave": _repeat_interleave,
     "trapezoid": _trapezoid,
     "cumulative_trapezoid": _cumulative_trapezoid,
     "gradient": _gradient,

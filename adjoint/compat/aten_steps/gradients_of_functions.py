@@ -49,10 +49,14 @@ def _flat(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _lerp(ask: Steps, kept: Kept, grad: Any) -> Any:
     weight = kept.option(2)
-    if isinstance(weight, (Tensor, complex)) or weight is None:
+    if isinstance(weight, complex) or weight is None or (len(kept.wanted) > 2 and kept.wanted[2]):
         raise TooLittleKeptError
-    by_end = ask("mul.Scalar", grad, weight) if kept.wanted[1] else None
-    by_input = ask("mul.Scalar", grad, 1 - weight) if kept.wanted[0] else None
+    scale = "mul" if isinstance(weight, Tensor) else "mul.Scalar"
+    by_end = ask(scale, grad, weight) if kept.wanted[1] else None
+    by_input = None
+    if kept.wanted[0]:
+        rest = one_less(ask, weight) if isinstance(weight, Tensor) else 1 - weight
+        by_input = ask(scale, grad, rest)
     return by_input, by_end, None
 
 

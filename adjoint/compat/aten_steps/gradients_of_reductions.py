@@ -162,7 +162,7 @@ def _cumsum(ask: Steps, kept: Kept, grad: Any) -> Any:
 def _cumprod(ask: Steps, kept: Kept, grad: Any) -> Any:
     """Before the first zero by quotients, at it by what follows, and nothing behind it."""
     input, result = kept.value(0), kept.result()
-    if kept.option(2) is not None:
+    if kept.option(2) not in (None, input.dtype):
         raise TooLittleKeptError
     if input.numel() < 2 or input.shape[kept.option(1)] == 1:
         return (grad,)
