@@ -13,7 +13,7 @@ from adjoint.compat.aten_steps.gradients import scaled
 from adjoint.compat.aten_steps.kept import beside
 from adjoint.compat.aten_steps.products import common
 from adjoint.compat.aten_steps.recorded import Operation
-from adjoint.creation.factories import zeros_like
+from adjoint.creation.factories import tensor, zeros_like
 from adjoint.dtypes import FLOAT, bool_, int64
 from adjoint.ops.arranging.conversion import clone, contiguous_format, strided
 from adjoint.ops.arranging.indexing import gather
@@ -365,6 +365,21 @@ def _combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any
     return stack([COMPOSITES["masked_select"](grid, mask) for grid in grids], 1)
 
 
+def _unravel_index(indices: Any, shape: Any) -> Any:
+    sizes = [shape] if isinstance(shape, int) else list(shape)
+    fits = sizes and all(type(size) is int and size > 0 for size in sizes)
+    if not fits or indices.dtype.category >= FLOAT or indices.dtype is bool_:
+        return NotImplemented
+    steps = [math.prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
+    with asking() as ask:
+        found = ask("unsqueeze", indices, -1)
+        for name, each in (("floor_divide", steps), ("remainder", sizes)):
+            with unseen():
+                made = tensor(each, device=indices.device)
+            found = ask(name, found, ask("lift_fresh", made))
+        return tuple(ask("unbind", found, -1))
+
+
 def _grids(vectors: Any, viewed: Any = view, repeated: Any = expand) -> list[Any]:
     """Each vector along a dimension of its own, repeated along those of the others."""
     count, shape = len(vectors), [math.prod(vector.shape) for vector in vectors]
@@ -401,6 +416,7 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "linalg_vecdot": _vecdot,
     "combinations": _combinations,
     "meshgrid": _meshgrid,
+    "unravel_index": _unravel_index,
     "bucketize": _alone("bucketize"),
     "nonzero_static": _alone("nonzero_static"),
     **{

@@ -1,6 +1,5 @@
 """Ops that adjoint's functions and rules are made of and PyTorch has not, in its operations."""
 
-import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
@@ -10,7 +9,6 @@ from adjoint.compat.aten_steps.matrix_products import times
 from adjoint.compat.aten_steps.memory import through
 from adjoint.compat.aten_steps.networks import as_images, rounded_up
 from adjoint.compat.aten_steps.places import CHANGES
-from adjoint.creation.factories import tensor
 from adjoint.dtypes import bool_, float32, int32, int64
 from adjoint.ops.sampling.implicit import angles
 from adjoint.tensors.tensor import Tensor
@@ -69,16 +67,6 @@ def _masked_deal(ask: Steps, input: Any, mask: Any) -> Any:
 
 def _on_diagonal(ask: Steps, input: Any, shape: Any) -> Any:
     return ask("mul", ask("eye", *shape, **beside(input)), input)
-
-
-def _unraveled(ask: Steps, indices: Any, shape: Any) -> Any:
-    steps = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-    with unseen():
-        made = [tensor(each, device=indices.device) for each in (steps, list(shape))]
-    found = ask("unsqueeze", indices, -1)
-    for name, each in zip(("floor_divide", "remainder"), made, strict=True):
-        found = ask(name, found, ask("lift_fresh", each))
-    return ask("movedim", found, -1, 0) if found.ndim != 1 else found
 
 
 def _setitem(ask: Steps, input: Any, index: Any, value: Any) -> Any:
@@ -326,7 +314,6 @@ STEPS: Final[dict[str, Any]] = {
     "rank_of": _rank_of,
     "masked_deal": _masked_deal,
     "on_diagonal": _on_diagonal,
-    "unraveled": _unraveled,
     "scaled_power": lambda ask, slope, input, whole: ask(
         "mul", slope, ask("exp", ask("sub", input, whole))
     ),
