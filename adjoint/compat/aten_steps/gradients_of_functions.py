@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import powers
-from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside
+from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, zeros_beside
 from adjoint.dtypes import float64
 from adjoint.ops.arranging.conversion import finfo, to_copy
 from adjoint.ops.elementwise.special import log_ndtr
@@ -296,7 +296,7 @@ def _sinc(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _copysign(ask: Steps, kept: Kept, grad: Any) -> Any:
     by_input = None
-    by_sign = ask("zeros", list(kept.shape(1)), **beside(grad)) if kept.wanted[1] else None
+    by_sign = zeros_beside(ask, grad, kept.shape(1)) if kept.wanted[1] else None
     if kept.wanted[0]:
         input = kept.value(0)
         turn = ask("div", kept.result(), input)
@@ -308,7 +308,7 @@ def _nextafter(ask: Steps, kept: Kept, grad: Any) -> Any:
     input, other = kept.value(0), kept.value(1)
     found: list[Any] = [None, None]
     if kept.wanted[1]:
-        found[1] = ask("zeros", list(kept.shape(1)), **beside(grad))
+        found[1] = zeros_beside(ask, grad, kept.shape(1))
     if kept.wanted[0]:
         moved = ask("ne", input, other)
         zero = ask("scalar_tensor", 0.0, **beside(grad))
@@ -334,6 +334,8 @@ def _float_power(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 
 def _sgn(ask: Steps, kept: Kept, grad: Any) -> Any:
+    if grad.layer is not None:
+        return _flat(ask, kept, grad)
     return (ask("_efficientzerotensor", list(grad.shape), **beside(grad)),)
 
 
@@ -341,7 +343,7 @@ def _normal_from(ask: Steps, kept: Kept, grad: Any) -> Any:
     found: list[Any] = [None, None]
     for place in (0, 1):
         if kept.wanted[place]:
-            found[place] = ask("zeros", list(kept.shape(place)), **beside(grad))
+            found[place] = zeros_beside(ask, grad, kept.shape(place))
     return found
 
 

@@ -179,7 +179,9 @@ def _lstsq_facts(ask: Steps, A: Any, rcond: Any = None) -> Any:
 def _identity_like(ask: Steps, input: Any) -> Any:
     rows, columns = input.shape[-2:]
     one = ask("eye", *((rows,) if rows == columns else (rows, columns)), **beside(input))
-    return one if input.ndim == 2 else ask("clone", ask("expand", one, list(input.shape)))
+    if input.ndim == 2 and input.layer is None:
+        return one
+    return ask("add", ask("new_zeros", input, list(input.shape)), one)
 
 
 def _permutation(ask: Steps, pivots: Any, packed: Any) -> Any:
@@ -202,9 +204,9 @@ def _cofactors(ask: Steps, A: Any) -> Any:
     each = ask("expand", ask("unsqueeze", values, -2), list(A.shape))
     others = ask("prod", ask("masked_fill", each, own, 1), -1)
     sign = ask("mul", ask("_linalg_det", left)[0], ask("_linalg_det", right)[0])
+    if A.array.dtype.kind == "c":
+        left, right = ask("_conj", left), ask("_conj", right)
     scaled = ask("mul", left, ask("unsqueeze", others, -2))
-    if right.array.dtype.kind == "c":
-        right = ask("_conj", right)
     return ask("mul", ask("unsqueeze", ask("unsqueeze", sign, -1), -1), times(ask, scaled, right))
 
 
@@ -294,6 +296,8 @@ def _power_before(ask: Steps, input: Any, exponent: Any, power: Any) -> Any:
 
 
 def _angles(ask: Steps, loc: Any, concentration: Any, generator: Any = None) -> Any:
+    if loc.layer is not None or concentration.layer is not None:  # a class answers it itself
+        return ask("angles", loc, concentration, generator)
     with unseen():
         drawn = angles(loc, concentration, generator)
     return ask("lift_fresh", drawn)

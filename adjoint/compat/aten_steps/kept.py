@@ -51,6 +51,13 @@ def beside(tensor: Any) -> dict[str, Any]:
     return {"dtype": tensor.dtype, "layout": strided, "device": tensor.device}
 
 
+def zeros_beside(ask: Steps, grad: Any, shape: Any) -> Any:
+    """Zeros that are a whole gradient: of the same class as another one."""
+    if grad.layer is not None:
+        return ask("new_zeros", grad, list(shape))
+    return ask("zeros", list(shape), **beside(grad))
+
+
 def from_front(dim: Any, ndim: int) -> list[int]:
     """Dimensions, one or several, counted from the first."""
     return [each % max(ndim, 1) for each in ([dim] if isinstance(dim, int) else dim)]
