@@ -399,6 +399,14 @@ def _meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     return tuple(found[i] for i in order)
 
 
+def _broadcast_tensors(*tensors: Any) -> Any:
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    shape: tuple[int, ...] = ()
+    for each in given:
+        shape = common(shape, tuple(each.shape))
+    return tuple(each if tuple(each.shape) == shape else expand(each, shape) for each in given)
+
+
 FUNCTIONS: Final[dict[str, Any]] = {
     "ldexp": _ldexp,
     "polar": _polar,
@@ -417,6 +425,7 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "combinations": _combinations,
     "meshgrid": _meshgrid,
     "unravel_index": _unravel_index,
+    "broadcast_tensors": _broadcast_tensors,
     "bucketize": _alone("bucketize"),
     "nonzero_static": _alone("nonzero_static"),
     **{

@@ -49,7 +49,7 @@ def _flat(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _lerp(ask: Steps, kept: Kept, grad: Any) -> Any:
     weight = kept.option(2)
-    if isinstance(weight, complex) or weight is None or (len(kept.wanted) > 2 and kept.wanted[2]):
+    if isinstance(weight, complex) or weight is None:
         raise TooLittleKeptError
     scale = "mul" if isinstance(weight, Tensor) else "mul.Scalar"
     by_end = ask(scale, grad, weight) if kept.wanted[1] else None
@@ -57,7 +57,9 @@ def _lerp(ask: Steps, kept: Kept, grad: Any) -> Any:
     if kept.wanted[0]:
         rest = one_less(ask, weight) if isinstance(weight, Tensor) else 1 - weight
         by_input = ask(scale, grad, rest)
-    return by_input, by_end, None
+    if not isinstance(weight, Tensor) or not kept.wanted[2]:
+        return by_input, by_end, None
+    return by_input, by_end, ask("mul", grad, ask("sub", kept.value(1), kept.value(0)))
 
 
 def _addcmul(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -347,6 +349,30 @@ def _normal_from(ask: Steps, kept: Kept, grad: Any) -> Any:
     return found
 
 
+def _incomplete(rises: bool) -> Any:
+    """Steps of the incomplete gamma functions, by where their integral ends."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        input, other = kept.value(0), kept.value(1)
+        if kept.wanted[0] or not isinstance(input, Tensor) or not isinstance(other, Tensor):
+            raise TooLittleKeptError
+        whole, height = ask("lgamma", input), ask("log", other)
+        power = ask("mul", ask("sub.Scalar", input, 1), height)
+        slope = ask("exp", ask("sub", ask("sub", power, other), whole))
+        return None, ask("mul", grad, slope if rises else ask("neg", slope))
+
+    return steps
+
+
+def _masked_fill(ask: Steps, kept: Kept, grad: Any) -> Any:
+    mask = kept.value(1)
+    by_input = ask("masked_fill", grad, mask, 0) if kept.wanted[0] else None
+    if not kept.wanted[1]:
+        return by_input, None
+    zero = ask("scalar_tensor", 0, **beside(grad))
+    return by_input, ask("sum", ask("where", mask, grad, zero))
+
+
 def _flat_twice(ask: Steps, kept: Kept, grad: Any) -> Any:
     second = ask("zeros_like", grad) if kept.wanted[1] else None
     return ask("zeros_like", grad) if kept.wanted[0] else None, second
@@ -448,6 +474,9 @@ STEPS: Final[dict[str, Any]] = {
     "logaddexp2": _logaddexp2,
     "float_power": _float_power,
     "sgn": _sgn,
+    "igamma": _incomplete(True),
+    "igammac": _incomplete(False),
+    "masked_fill": _masked_fill,
     "i0": _i0,
     "i0e": _i0e,
     "i1": _by_order_1("i0"),

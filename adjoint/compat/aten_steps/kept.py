@@ -42,7 +42,14 @@ class Kept:
         return self.node.result_value(number, True)
 
     def shape(self, place: int) -> tuple[int, ...]:
-        """The sizes of an argument."""
+        """The sizes of an argument, if it is kept or derived."""
+        if place in self.node.op.inputs:
+            edge, _ = self.node.edges()[self.node.op.inputs.index(place)]
+            found = self.option(place) if edge is None else None
+            if found is not None:
+                return tuple(found.shape)
+            if edge is None:
+                raise TooLittleKeptError
         return tuple(self.node.shape(place))
 
 
