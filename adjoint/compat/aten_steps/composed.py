@@ -53,6 +53,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_networks.FUNCTIONS,
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,
+    **composed_windows.FUNCTIONS,
     **composed_images.FUNCTIONS,
     **_WHOLE,
 }

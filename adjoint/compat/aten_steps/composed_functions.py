@@ -332,7 +332,8 @@ def _inner(input: Any, other: Any) -> Any:
 def _repeat_interleave(
     input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Any:
-    if type(repeats) is not int or repeats < 0 or output_size is not None or not input.ndim:
+    is_number = not input.ndim and dim is not None
+    if type(repeats) is not int or repeats < 0 or output_size is not None or is_number:
         return NotImplemented
     whole = reshape(input, (input.numel(),)) if dim is None else input
     axis = normal_dim(0 if dim is None else dim, whole.ndim)

@@ -1,4 +1,4 @@
-"""The windows of torch.signal, composed as PyTorch does."""
+"""The windows of torch.signal, and spectra of pieces of a signal, composed as PyTorch does."""
 
 import math
 from typing import Any, Final
@@ -7,8 +7,13 @@ from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.creation.factories import tensor
 from adjoint.device import device as as_device, get_default_device
-from adjoint.dtypes import get_default_dtype
+from adjoint.dtypes import FLOAT, get_default_dtype
+from adjoint.ops.arranging.arrange import pad
 from adjoint.ops.arranging.conversion import strided
+from adjoint.ops.arranging.shape import unsqueeze
+from adjoint.ops.arranging.strided import as_strided
+from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.signals.fft import fft_rfft
 
 _WAVES: Final = ("blackman", "general_cosine", "general_hamming", "hamming", "hann", "nuttall")
 # Those that are computed even of a single number.
@@ -92,6 +97,45 @@ def _kaiser(ask: Steps, count: int, last: int, place: Any, beta: float) -> Any:
     return ask("div", bell, ask("i0", height))
 
 
+def stft(
+    input: Any,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:
+    """The spectra of pieces of a signal, where windows are as long as those."""
+    whole = win_length in (None, n_fft) and (window is None or tuple(window.shape) == (n_fft,))
+    known = whole and input.ndim in (1, 2) and input.dtype.category == FLOAT
+    hop = n_fft // 4 if hop_length is None else hop_length
+    side = n_fft // 2 if center else 0
+    length = input.shape[-1] + 2 * side if known else 0
+    if not known or not return_complex or onesided is False or align_to_window is not None:
+        return NotImplemented
+    if hop < 1 or not 0 < n_fft <= length:
+        return NotImplemented
+    signal = input
+    if center:
+        front = [1] * (3 - input.ndim)
+        padded = pad(input.view((*front, *input.shape)), (side, side), pad_mode)
+        signal = padded.view((*input.shape[:-1], length))
+    signal = signal if input.ndim == 2 else unsqueeze(signal, 0)
+    rows, step = signal.stride()
+    size = (signal.shape[0], 1 + (length - n_fft) // hop, n_fft)
+    pieces = as_strided(signal, size, (rows, hop * step, step))
+    if window is not None:
+        pieces = mul(pieces, window)
+    spectra = fft_rfft(pieces, norm="ortho" if normalized else None).transpose_(1, 2)
+    return spectra if input.ndim == 2 else spectra.squeeze_(0)
+
+
+FUNCTIONS: Final[dict[str, Any]] = {"stft": stft}
 _STEPS: Final[dict[str, Any]] = {
     "exponential": _exponential,
     "cosine": _cosine,

@@ -70,6 +70,8 @@ _WHOLE: Final = {
     "log_softmax": "_log_softmax",
     "contract": "bmm",
 }
+# The steps that are the same of complex numbers: transforms, and what only moves elements.
+_OF_COMPLEX: Final = {*fourier.GRADIENTS, *gradients_of_places.STEPS} - {"index_add"}
 _CHANGES: Final = {**calculation.CHANGES, **places.CHANGES}
 
 
@@ -118,7 +120,7 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
     """
     if node.op.name not in _GRADIENTS:
         return False
-    of_complex = node.op.name in fourier.GRADIENTS
+    of_complex = node.op.name in _OF_COMPLEX
     results = node.result if isinstance(node.result, list) else [node.result]
     kept = [node.kept(place) for place in range(len(node.op.parameters))]
     for value in (*grads, *results, *kept):
