@@ -66,6 +66,7 @@ from adjoint.creation.factories import zeros as zeros
 from adjoint.creation.factories import zeros_like as zeros_like
 from adjoint.creation.from_memory import as_tensor as as_tensor
 from adjoint.creation.from_memory import asarray as asarray
+from adjoint.creation.from_memory import frombuffer as frombuffer
 from adjoint.creation.sparse import sparse_compressed_tensor as sparse_compressed_tensor
 from adjoint.creation.sparse import sparse_coo_tensor as sparse_coo_tensor
 from adjoint.creation.sparse import sparse_csc_tensor as sparse_csc_tensor
@@ -994,10 +995,6 @@ def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> _frexp:
     """The mantissa, at least 1/2 and below 1, and the power of 2 that makes each element of it."""
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor on the memory of a NumPy array: changes to one are seen in the other."""
-def frombuffer(
-    buffer: Any, *, dtype: Any, count: _int = -1, offset: _int = 0, requires_grad: _bool = False
-) -> Tensor:
-    """A 1-d tensor on the memory of an object with Python's buffer protocol."""
 def gather(
     input: Tensor,
     dim: _int,

@@ -7,12 +7,13 @@ does not count is replaced by what changes nothing: 0 in a sum, 1 in a product, 
 import math
 from typing import Any
 
-from adjoint.creation.factories import ones_like
+from adjoint.creation.factories import ones, tensor
 from adjoint.dtypes import FLOAT, as_dtype, bool_, dtype as data_type, float32, int64
 from adjoint.nn import functional
 from adjoint.ops import PUBLIC
 from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.conversion import iinfo
+from adjoint.ops.elementwise.selection import maximum, where
 
 __all__ = [
     "amax",
@@ -67,14 +68,16 @@ def _wide(input: Value, mask: Value) -> Value:
             f"expected a mask that is broadcast to the input, {input.ndim} dimensions, got one of "
             f"{mask.ndim}"
         )
-    return mask.to(bool_).expand(input.shape)
+    truth = mask.to(bool_)
+    return truth if truth.shape == input.shape else truth.expand(input.shape)
 
 
 def _only(input: Value, mask: Value | None, neutral: Any) -> Value:
     """The input with what does not count replaced."""
     if mask is None:
         return input
-    return input.masked_fill(~_wide(input, mask), neutral)
+    other = tensor(neutral, dtype=input.dtype, device=input.device)
+    return where(_wide(input, mask), input, other)
 
 
 def _least(input: Value) -> Any:
@@ -201,7 +204,10 @@ def argmin(
 
 def _count(input: Value, dim: Any, keepdim: bool, mask: Value | None) -> Value:
     """How many elements count."""
-    counting = ones_like(input, dtype=int64) if mask is None else _wide(input, mask)
+    if mask is None:
+        counting: Value = ones(input.shape, dtype=int64, device=input.device)
+    else:
+        counting = _wide(input, mask)
     return _summed(counting, dim, keepdim, int64)
 
 
@@ -217,8 +223,8 @@ def mean(
     kind = _kind(input, dtype)
     if kind.category < FLOAT:
         raise ValueError(f"mean(): a mean is of a floating or complex type, not {kind}")
-    total = sum(input, dim, keepdim=keepdim, dtype=kind, mask=mask)
-    return total / _count(input, dim, bool(keepdim), mask)
+    count = _count(input, dim, bool(keepdim), mask)
+    return sum(input, dim, keepdim=keepdim, dtype=kind, mask=mask) / count
 
 
 def median(
@@ -304,13 +310,16 @@ def _variance(
         correction = 0.0 if unbiased is False else 1.0
     kind = _kind(input, dtype)
     computed = kind if kind.category >= FLOAT else float32
+    count = _count(input, dim, True, mask)
     total = sum(input, dim, keepdim=True, dtype=computed, mask=mask)
-    aside = input - total / _count(input, dim, True, mask)
+    aside = input - total / count
     squares = aside * aside.conj()
     spread = sum(squares, dim, keepdim=keepdim, dtype=computed, mask=mask)
-    count = _count(input, dim, bool(keepdim), mask)
+    if not keepdim:
+        count = count.view(spread.shape)
     if correction:
-        count = (count.to(computed.to_real()) - correction).clamp(min=0)
+        count = count.to(computed.to_real()) - correction
+        count = maximum(count, count.new_zeros(()))
     return (spread / count).to(computed if dtype is None else kind)
 
 
@@ -376,5 +385,7 @@ def normalize(
     mask: Value | None = None,
 ) -> Value:
     """The elements that count divided by their norm along dim, at least eps; 0 elsewhere."""
+    shown = _only(input, mask, 0)
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
-    return _only(input, mask, 0) / length.clamp(min=eps)
+    least = maximum(length, length.new_full((), eps))
+    return shown / least

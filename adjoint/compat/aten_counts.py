@@ -1,4 +1,4 @@
-"""Operations of PyTorch's on distinct elements, bins, segments and blocks.
+"""Operations of PyTorch's on distinct elements, bins, segments and blocks, and what is drawn.
 
 torch.ops.aten has them by name, and modes and classes below autograd see them (aten_steps).
 """
@@ -8,6 +8,7 @@ from typing import Any, Final
 from adjoint.compat.aten_networks import slopes
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.op import TABLE
+from adjoint.ops.sampling import implicit
 
 
 def block_diag(tensors: Any) -> Any:
@@ -82,7 +83,31 @@ def _segment_reduce_backward(
     return slopes(again, [data], [0], grad)[0]
 
 
+def _standard_gamma(input: Any, generator: Any = None) -> Any:
+    """Numbers of the gamma distribution, of the shapes given."""
+    return implicit.standard_gamma(input, generator)
+
+
+def _standard_gamma_grad(input: Any, output: Any) -> Any:
+    """How fast those change with the shapes."""
+    return implicit.gamma_slope(input, output)
+
+
+def _sample_dirichlet(input: Any, generator: Any = None) -> Any:
+    """Numbers of the Dirichlet distribution."""
+    return implicit.standard_dirichlet(input, generator)
+
+
+def _dirichlet_grad(x: Any, alpha: Any, total: Any) -> Any:
+    """How fast those change with the concentrations."""
+    return implicit.dirichlet_slope(x, alpha, total)
+
+
 COUNTS: Final = (
+    _standard_gamma,
+    _standard_gamma_grad,
+    _sample_dirichlet,
+    _dirichlet_grad,
     block_diag,
     _unique2,
     unique_dim,

@@ -6,7 +6,7 @@ torch.ops.aten has them by name, and modes and classes below autograd see them (
 from typing import Any
 
 from adjoint.call.dispatch import conj
-from adjoint.creation.factories import new_zeros
+from adjoint.creation.factories import new_zeros, zeros
 from adjoint.ops.arranging.indexing import pick
 from adjoint.ops.elementwise.activation import gelu_back, silu_back
 from adjoint.ops.elementwise.selection import where
@@ -223,7 +223,19 @@ def _is_any_true(input: Any) -> Any:
     return input.any()
 
 
+def _efficientzerotensor(size: Any, **options: Any) -> Any:
+    """Zeros; here they have memory."""
+    return zeros(tuple(size), **options)
+
+
+def _conj(input: Any) -> Any:
+    """The complex conjugate, at once."""
+    return conj(input)
+
+
 PARTS = (
+    _conj,
+    _efficientzerotensor,
     record_stream,
     _is_all_true,
     _is_any_true,

@@ -53,7 +53,6 @@ def from_numpy(ndarray: Any) -> Tensor:
     return finished(numpy_backend.from_numpy(np.asarray(ndarray), CPU), CPU, False)
 
 
-@lifting
 def frombuffer(
     buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
 ) -> Tensor:

@@ -11,7 +11,9 @@ from adjoint.creation.from_data import number
 from adjoint.creation.options import Options
 from adjoint.dtypes import FLOAT, INTEGER
 from adjoint.ops.arranging.conversion import strided
+from adjoint.ops.composites import creating
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 __all__ = [
     "bartlett_window",
@@ -31,8 +33,12 @@ def sampled(
     options: dict[str, Any],
     refusal: type[Exception],
     function: Callable[[Any, int], Any],
+    shown: tuple[Any, ...] = (),
 ) -> Tensor:
-    """A window: function of the places, counted from 0, and of how many there are."""
+    """A window: function of the places, counted from 0, and of how many there are.
+
+    `shown` are its parameters, for who looks on.
+    """
     length = operator.index(count)
     if "out" in options:
         raise TypeError(f"{name}() makes a new tensor; it has no out=")
@@ -46,6 +52,10 @@ def sampled(
         raise refusal(f"{name}() expects float32 or float64, got {kind.name}")
     if length < 0:
         raise refusal(f"{name}(): a window can't have {length} elements")
+    if upper.composed is not None and shown:
+        found = upper.composed(sampled, (name, length, options, *shown), {})
+        if found is not NotImplemented:
+            return found  # type: ignore[no-any-return]
     if length < 2:
         return asked.made(asked.xp.ones(length, kind.numpy_dtype))
     return asked.made(function(asked.xp.arange(length), length).astype(kind.numpy_dtype))
@@ -122,7 +132,7 @@ def kaiser_window(
 
 def range(start: Any, end: Any, step: Any = 1, **options: Any) -> Tensor:
     """Numbers from start up to end, and end too if a step hits it; arange leaves it out."""
-    warnings.warn("range() includes its end and is deprecated; write arange()", stacklevel=2)
+    warnings.warn("range() includes its end and is deprecated; write arange()", stacklevel=3)
     first, last, width = number(start), number(end), number(step)
     asked = Options("range", options)
     kind = asked.kind()
@@ -138,3 +148,6 @@ def range(start: Any, end: Any, step: Any = 1, **options: Any) -> Tensor:
         )
     count = math.floor((last - first) / width) + 1
     return asked.listed((first + width * asked.xp.arange(count)).astype(kind.numpy_dtype))
+
+
+globals().update({name: creating(globals()[name]) for name in __all__})

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.creation.factories import eye
 from adjoint.ops.arranging.shape import reshape, transpose
 from adjoint.ops.composites import overridable
 from adjoint.ops.elementwise.arithmetic import sign
@@ -132,7 +133,8 @@ def eye_(tensor: Any) -> Any:
     """The identity, so that a linear layer hands on its inputs."""
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.ndim}")
-    return tensor.zero_().fill_diagonal_(1.0)
+    eye(*tensor.shape, out=tensor)
+    return tensor
 
 
 @no_grad()

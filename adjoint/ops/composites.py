@@ -134,9 +134,10 @@ def creating(function: Function) -> Function:
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
         mode = creating_mode()
-        if mode is not None:
-            return created_by(mode, name, args, kwargs)
-        return function(*args, **kwargs)
+        around = [*args, kwargs.get("mean"), kwargs.get("std")] if name == "normal" else []
+        if mode is None or dispatch.tensors_in(around):
+            return function(*args, **kwargs)  # what is drawn around tensors is an op's
+        return created_by(mode, name, args, kwargs)
 
     return call  # type: ignore[return-value]  # it is called as the function is
 
@@ -147,10 +148,19 @@ def lifting(function: Function) -> Function:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         mode = creating_mode()
-        if mode is None or (args and isinstance(args[-1], Tensor)):
+        if mode is None:
             return function(*args, **kwargs)
         options = {"requires_grad": kwargs.pop("requires_grad", False)}
-        return created_by(mode, "lift_fresh", (function(*args, **kwargs),), options)
+        data, made = args[-1] if args else None, function(*args, **kwargs)
+        copied = {**options, "dtype": made.dtype}
+        copies = function.__name__ == "tensor"  # tensors and arrays, and lists at once
+        if not isinstance(data, Tensor):
+            shown = created_by(mode, "lift_fresh", (made,), options)
+            is_array = copies and type(data).__name__ == "ndarray"
+            return created_by(mode, "_to_copy", (shown,), copied) if is_array else shown
+        if not copies or made.device != data.device:
+            return made.requires_grad_() if options["requires_grad"] else made
+        return created_by(mode, "_to_copy", (data.detach(),), copied)
 
     return call  # type: ignore[return-value]  # it is called as the function is
 

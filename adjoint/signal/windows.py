@@ -29,14 +29,19 @@ np = numpy_backend.xp
 
 
 def _window(
-    name: str, M: int, sym: bool, options: dict[str, Any], function: Callable[[Any, int], Any]
+    name: str,
+    M: int,
+    sym: bool,
+    options: dict[str, Any],
+    function: Callable[[Any, int], Any],
+    *parameters: Any,
 ) -> Tensor:
     """A window: function of the places, counted from 0, and of the last place of the period."""
 
     def spread(places: Any, length: int) -> Any:
         return function(places, length - 1 if sym else length)
 
-    return sampled(name, M, options, ValueError, spread)
+    return sampled(name, M, options, ValueError, spread, (sym, *parameters))
 
 
 def exponential(
@@ -51,7 +56,7 @@ def exponential(
     def decay(places: Any, last: int) -> Any:
         return np.exp(-np.abs(places - (last / 2 if center is None else center)) / tau)
 
-    return _window("exponential", M, sym, options, decay)
+    return _window("exponential", M, sym, options, decay, center, tau)
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
@@ -71,7 +76,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> T
     def bell(places: Any, last: int) -> Any:
         return np.exp(-(((places - last / 2) / std) ** 2) / 2)
 
-    return _window("gaussian", M, sym, options, bell)
+    return _window("gaussian", M, sym, options, bell, std)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
@@ -83,7 +88,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
         height = np.sqrt(np.maximum(1 - (2 * places / last - 1) ** 2, 0))
         return np.i0(beta * height) / np.i0(np.asarray(float(beta)))
 
-    return _window("kaiser", M, sym, options, bell)
+    return _window("kaiser", M, sym, options, bell, beta)
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
@@ -100,7 +105,7 @@ def _cosines(
         turns = 2 * math.pi * places / last
         return sum((-1) ** i * weight * np.cos(i * turns) for i, weight in enumerate(weights))
 
-    return _window(name, M, sym, options, waves)
+    return _window(name, M, sym, options, waves, weights)
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:

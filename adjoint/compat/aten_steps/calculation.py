@@ -1,11 +1,12 @@
 """The steps of arithmetic and reductions."""
 
+import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, renamed
 from adjoint.compat.aten_steps.gradients_of_functions import finite
-from adjoint.dtypes import FLOAT, bool_
-from adjoint.ops.arranging.conversion import contiguous_format, strided
+from adjoint.dtypes import FLOAT, bool_, complex128, float64
+from adjoint.ops.arranging.conversion import contiguous_format, preserve_format, strided
 from adjoint.tensors.tensor import Tensor
 
 
@@ -138,6 +139,30 @@ def _isfinite(ask: Steps, input: Any) -> Any:
     return finite(ask, input)
 
 
+def _isreal(ask: Steps, input: Any) -> Any:
+    if input.dtype.category > FLOAT:
+        return ask("eq", ask("select", ask("view_as_real", input), input.ndim, 1), 0)
+    return ask("ones_like", input, dtype=bool_, memory_format=preserve_format)
+
+
+def _float_power(ask: Steps, input: Any, exponent: Any) -> Any:
+    kinds = [each.array.dtype.kind for each in (input, exponent) if isinstance(each, Tensor)]
+    number = isinstance(input, complex) or isinstance(exponent, complex)
+    double = complex128 if number or "c" in kinds else float64
+    wide = [
+        ask("_to_copy", each, dtype=double)
+        if isinstance(each, Tensor) and each.dtype is not double
+        else each
+        for each in (input, exponent)
+    ]
+    return ask("pow", *wide)
+
+
+def _ndtr(ask: Steps, input: Any) -> Any:
+    error = ask("erf", ask("mul.Scalar", input, math.sqrt(0.5)))
+    return ask("mul.Scalar", ask("add.Scalar", error, 1), 0.5)
+
+
 def _isclose(ask: Steps, input: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     if input.dtype.category < FLOAT:
         return ask("isclose", input, other, rtol, atol, equal_nan)
@@ -156,7 +181,38 @@ def _isclose(ask: Steps, input: Any, other: Any, rtol: float, atol: float, equal
     return ask("bitwise_or_", close, ask("bitwise_and_", known, within))
 
 
+def _fill_diagonal(ask: Steps, input: Any, fill_value: Any, wrap: bool = False) -> Any:
+    rows, least = input.shape[0], min(input.shape)
+    if wrap and input.ndim == 2 and rows > input.shape[1] + 1:
+        return ask("fill_diagonal_", input, fill_value, wrap)
+    step = sum(input.stride())
+    return ask(
+        "fill_", ask("as_strided", input, [least], [step], input.storage_offset()), fill_value
+    )
+
+
+def _drawn(name: str) -> Any:
+    """The step of what is drawn: a generator is given by name."""
+
+    def steps(ask: Steps, *values: Any) -> Any:
+        return ask(name, *values[:-1], generator=values[-1])
+
+    return steps
+
+
+def _random(ask: Steps, input: Any, low: Any, high: Any, generator: Any) -> Any:
+    bounds = () if high is None else (high,) if low == 0 else (low, high)
+    return ask("random_", input, *bounds, generator=generator)
+
+
 SINGLE: Final[dict[str, Any]] = {
+    "bernoulli_p": _drawn("bernoulli"),
+    "normal_from": _drawn("normal"),
+    "successes": renamed("binomial"),
+    "standard_gamma": renamed("_standard_gamma"),
+    "gamma_slope": renamed("_standard_gamma_grad"),
+    "standard_dirichlet": renamed("_sample_dirichlet"),
+    "dirichlet_slope": renamed("_dirichlet_grad"),
     "polygamma_of_order": _polygamma,
     "zero_of": lambda ask, input: ask("zeros_like", input),
     "max_all": renamed("max"),
@@ -167,7 +223,7 @@ SINGLE: Final[dict[str, Any]] = {
     "min_dim": renamed("min"),
     "median_dim": renamed("median"),
     "nanmedian_dim": renamed("nanmedian"),
-    "bernoulli_input": lambda ask, input, generator: ask("bernoulli", input, generator=generator),
+    "bernoulli_input": _drawn("bernoulli"),
     "tanh_back": renamed("tanh_backward"),
     "silu_back": renamed("silu_backward"),
     "any": _along("any"),
@@ -188,6 +244,9 @@ SINGLE: Final[dict[str, Any]] = {
 STEPS: Final[dict[str, Any]] = {
     "argsort": _argsort,
     "isfinite": _isfinite,
+    "isreal": _isreal,
+    "ndtr": _ndtr,
+    "float_power": _float_power,
     "isclose": _isclose,
     "zeros_of": lambda ask, input: ask("zeros_like", input, memory_format=contiguous_format),
     "logsigmoid": lambda ask, input: ask("log_sigmoid_forward", input)[0],
@@ -207,13 +266,11 @@ STEPS: Final[dict[str, Any]] = {
 CHANGES: Final[dict[str, Any]] = {
     "polygamma_of_order": renamed("polygamma_"),
     "conjugate_of": renamed("conj_physical_"),
-    "bernoulli_p": lambda ask, input, p, generator: ask(
-        "bernoulli_", input, p, generator=generator
-    ),
     "true_divide": renamed("div_"),
     "square": lambda ask, input: ask("pow_", input, 2),
     "rounded_divide": lambda ask, input, other, mode: ask("div_", input, other, rounding_mode=mode),
-    "normal_fill": lambda ask, input, a, b, generator: ask(
-        "normal_", input, a, b, generator=generator
-    ),
+    "normal_fill": _drawn("normal_"),
+    "bernoulli_p": _drawn("bernoulli_"),
+    "random": _random,
+    "fill_diagonal": _fill_diagonal,
 }

@@ -18,6 +18,7 @@ from adjoint.compat.aten_steps import (
     composed_cells,
     composed_counts,
     composed_factors,
+    composed_functions,
     composed_images,
     composed_losses,
     composed_matrices,
@@ -27,10 +28,12 @@ from adjoint.compat.aten_steps import (
     composed_products,
     composed_samples,
     composed_sequences,
+    composed_windows,
     composed_writing,
 )
 from adjoint.compat.aten_steps.answering import GROUND, asking
 from adjoint.compat.aten_steps.recorded import is_taken_apart
+from adjoint.creation.windows import sampled
 from adjoint.nn.layers.recurrent import along_sequences
 from adjoint.ops.composites import COMPOSITES
 
@@ -45,16 +48,20 @@ _WHOLE: Final[dict[str, Any]] = {
 _FUNCTIONS: Final[dict[str, Any]] = {
     **composed_products.FUNCTIONS,
     **composed_factors.FUNCTIONS,
+    **composed_functions.FUNCTIONS,
     **composed_matrices.FUNCTIONS,
     **composed_samples.FUNCTIONS,
     **composed_places.FUNCTIONS,
     **composed_networks.FUNCTIONS,
     **composed_cells.FUNCTIONS,
     **composed_losses.FUNCTIONS,
+    **composed_windows.FUNCTIONS,
     **_WHOLE,
 }
 _COMPOSED: Final = {COMPOSITES[name]: function for name, function in _FUNCTIONS.items()}
 _ROUNDED_ONCE: Final = frozenset(_WHOLE.values())
+_COMPOSED.update({PRIVATE[name]: each for name, each in composed_places.OPERATIONS.items()})
+_COMPOSED[sampled] = composed_windows.window
 _COMPOSED[along_sequences] = composed_sequences.along_sequences
 # Operations that adjoint makes of several, and has no op for; its views are known as views.
 _VIEWS: Final = ("alias", "index", "lift_fresh", "slice", "view")
@@ -96,7 +103,8 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return NotImplemented
     is_complex = any(tensor.array.dtype.kind == "c" for tensor in tensors)
     is_narrow = any(half_type(tensor.array) is not None for tensor in tensors)
-    if itself is not None:
+    if function is None:
+        assert itself is not None
         if settings.grad_enabled and any(tensor.needs_grad for tensor in tensors):
             operation, found = _DERIVED.get(itself), bound(itself, args, kwargs)
             if operation is None or found is None or is_complex or is_narrow:
@@ -105,7 +113,6 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return operation(*given, **named)
         with asking() as ask:
             return ask(itself, *args, **kwargs)
-    assert function is not None
     is_whole = function in _ROUNDED_ONCE
     if is_complex or (is_narrow and not is_whole):
         return NotImplemented

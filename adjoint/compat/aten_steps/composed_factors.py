@@ -109,7 +109,7 @@ def _lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool 
 
 
 def _by_triangle(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any, by_copy: Any) -> Any:
-    if grad is None or by_copy is not None:
+    if grad is None:
         raise TooLittleKeptError
     _, A, upper, across, unit = args
     back = ask("triangular_solve", grad, A, upper, not across, unit)[0]
@@ -122,14 +122,15 @@ def _by_triangle(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any, by
         over = turned(ask, result)
         outer = times(ask, back, over)
     beyond = (1 if upper else -1) if unit else 0
-    return back, ask("triu" if upper else "tril", ask("neg", outer), beyond)
+    slope = ask("triu" if upper else "tril", ask("neg", outer), beyond)
+    return back, slope if by_copy is None else ask("add", slope, by_copy)
 
 
 def _by_least_squares(
     ask: Steps, wanted: Any, args: Any, results: Any, grad: Any, *others: Any, **named: Any
 ) -> Any:
     A, B, *_ = args
-    if grad is None or any(each is not None for each in others):
+    if grad is None or any(each is not None and each.numel() for each in others):
         raise TooLittleKeptError
     of_vectors = is_vector(A, B)
     right = ask("unsqueeze", B, -1) if of_vectors else B

@@ -133,8 +133,9 @@ def _power(A: Any, n: int) -> Any:
 
 def _vander(x: Any, *, N: int | None = None) -> Any:
     size = x.shape[-1] if x.ndim and N is None else N
-    if not x.ndim or x.dtype.category < FLOAT or size is None or size < 2:
+    if x.dtype.category < FLOAT or size is None or size < 2:
         return NotImplemented
+    x = x if x.ndim else unsqueeze(x, 0)
     powers = cumprod(expand(unsqueeze(x, -1), (*x.shape, size - 1)), -1)
     with asking() as ask:
         ones = ask("new_ones", powers, [*x.shape, 1])

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.kept import beside
 from adjoint.compat.aten_steps.products import common
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.dtypes import BOOL, bool_
@@ -53,6 +54,28 @@ def _take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     with asking() as ask:
         indices = ask("remainder", indices, input.shape[place])
     return gather(input, place, indices)
+
+
+# ---- at indices that may be any where a mask does not hold ----
+
+
+def _by_unsafe(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+    input, mask, indices, _ = args
+    zeros = ask("new_zeros", grad, list(input.shape), **beside(grad))
+    return (ask("_unsafe_masked_index_put_accumulate", zeros, mask, indices, grad),)
+
+
+def _by_unsafe_put(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+    _, mask, indices, _ = args
+    return grad, ask("_unsafe_masked_index", grad, mask, indices, 0) if wanted[1] else None
+
+
+OPERATIONS: Final[dict[str, Any]] = {
+    "_unsafe_masked_index": Operation("_unsafe_masked_index", (0,), _by_unsafe, changing=(0,)),
+    "_unsafe_masked_index_put_accumulate": Operation(
+        "_unsafe_masked_index_put_accumulate", (0, 3), _by_unsafe_put, changing=(0, 3)
+    ),
+}
 
 
 # ---- on a diagonal ----

@@ -1,13 +1,19 @@
 """Copies of tensors with others written into them, or taken in, composed as PyTorch does."""
 
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Final
 
+from adjoint.compat.aten_forms import bound
+from adjoint.compat.aten_steps import gradients_of_places
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.gradients_of_writing import BY_SLICES, taken_in
-from adjoint.compat.aten_steps.kept import beside
+from adjoint.compat.aten_steps.kept import beside, from_front, unreduced
 from adjoint.compat.aten_steps.memory import through
+from adjoint.compat.aten_steps.places import LAST, reshaped
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.dtypes import int32, int64
+from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.ops.dims import normal_dim
 from adjoint.tensors.concrete import place_of
 
@@ -18,6 +24,8 @@ def _written(name: str, part: str) -> Operation:
     def steps(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
         _, src, *where = args
         by_input = by_source = None
+        if part == "as_strided" and not grad.is_contiguous():
+            grad = ask("clone", grad, memory_format=contiguous_format)
         if wanted[0]:
             zeros = ask("zeros", list(src.shape), **beside(grad))
             by_input = ask(name, grad, zeros, *where)
@@ -80,6 +88,94 @@ def _as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: int | N
     return _COPIED(input, list(size), list(stride), storage_offset)
 
 
+# ---- copies of views ----
+
+
+def _summed(ask: Steps, grad: Any, input: Any, size: Any) -> Any:
+    """The gradient of what was repeated, in its shape."""
+    fresh = grad.ndim - input.ndim
+    dims = [d for d, n in enumerate(grad.shape) if d < fresh or input.shape[d - fresh] == 1 != n]
+    grad = ask("sum", grad, dims, True) if dims else grad
+    return ask("view", grad, list(input.shape)) if fresh else grad
+
+
+def _unsqueezed(ask: Steps, grad: Any, input: Any, dim: Any = None) -> Any:
+    dims = from_front(range(input.ndim) if dim is None else dim, input.ndim)
+    return unreduced(ask, grad, [each for each in dims if input.ndim and input.shape[each] == 1])
+
+
+def _cut(ask: Steps, grad: Any, input: Any, *where: Any) -> Any:
+    return ask("slice_backward", grad, list(input.shape), *where)
+
+
+# The gradients of copies, by what views they are of: those of the views.
+_BACK: Final[dict[str, Any]] = {
+    "alias": lambda ask, grad, input: grad,
+    "expand": _summed,
+    "narrow": lambda ask, grad, input, dim, start, length: _cut(
+        ask, grad, input, dim, start, start + length, 1
+    ),
+    "permute": lambda ask, grad, input, dims: ask(
+        "permute", grad, sorted(range(input.ndim), key=from_front(dims, input.ndim).__getitem__)
+    ),
+    "select": lambda ask, grad, input, *where: ask(
+        "select_backward", grad, list(input.shape), *where
+    ),
+    "slice": lambda ask, grad, input, dim, start, end, step: _cut(
+        ask, grad, input, dim, start or 0, LAST if end is None else end, step
+    ),
+    "squeeze": _unsqueezed,
+    "t": lambda ask, grad, input: ask("t", grad),
+    "transpose": lambda ask, grad, input, *dims: ask("transpose", grad, *dims),
+    "unfold": lambda ask, grad, input, *how: ask("unfold_backward", grad, list(input.shape), *how),
+    "unsqueeze": lambda ask, grad, input, dim: ask("squeeze", grad, dim),
+    "view": lambda ask, grad, input, size: reshaped(ask, grad, list(input.shape)),
+}
+# The same of several views, and how many those are.
+_JOINED: Final[dict[str, Any]] = {
+    "split": (
+        gradients_of_places.STEPS["split_with_sizes"],
+        lambda input, size, dim: -(-input.shape[dim] // max(size, 1)),
+    ),
+    "split_with_sizes": (
+        gradients_of_places.STEPS["split_with_sizes"],
+        lambda input, sizes, dim: len(sizes),
+    ),
+    "unbind": (gradients_of_places.STEPS["unbind"], lambda input, dim: input.shape[dim]),
+}
+
+
+def _copy(name: str, view: str) -> Any:
+    """The function that answers a copy of what a view shows; of several in a tuple."""
+
+    def steps(ask: Steps, wanted: Any, args: Any, results: Any, *grads: Any) -> Any:
+        if view in _BACK:
+            return (_BACK[view](ask, *grads, *args),)
+        kept = SimpleNamespace(option=args.__getitem__, node=SimpleNamespace(outputs=results))
+        found: tuple[Any, ...] = _JOINED[view][0](ask, kept, *grads)
+        return found
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if "input" in kwargs:
+            args = (kwargs.pop("input"),)
+        found = bound(name, args, kwargs)
+        if found is None or found[0].overload == "dtype":
+            return NotImplemented
+        form, given = found
+        values = [given.get(a.name, a.default) for a in form.arguments if not a.keyword_only]
+        operation = Operation(f"{name}.{form.overload}", (0,), steps, changing=(0,))
+        if view in _BACK:
+            return operation(*values)
+        try:
+            outputs = tuple(range(_JOINED[view][1](*values)))
+        except IndexError:  # of a dimension that there is not
+            return NotImplemented
+        answer = replace(operation, outputs=outputs)(*values) if outputs else NotImplemented
+        return (answer,) if len(outputs) == 1 else answer
+
+    return function
+
+
 # ---- slices taken in ----
 
 
@@ -97,7 +193,7 @@ _TAKEN_IN: Final = Operation("index_reduce", (0, 3), _by_slices)
 def _index_reduce(
     input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    fits = index.ndim == 1 and index.numel() and index.dtype in (int64, int32) and input.ndim
+    fits = index.ndim == 1 and index.numel() and index.dtype in (int64, int32)
     if not fits or source.ndim != input.ndim or source.dtype is not input.dtype:
         return NotImplemented
     if reduce not in ("prod", "mean", "amax", "amin"):
@@ -111,4 +207,5 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "as_strided_scatter": _as_strided_scatter,
     "as_strided_copy": _as_strided_copy,
     "index_reduce": _index_reduce,
+    **{f"{view}_copy": _copy(f"{view}_copy", view) for view in (*_BACK, *_JOINED)},
 }

@@ -6,6 +6,7 @@ from adjoint.compat.aten_fourier import BACK, FORTH
 from adjoint.compat.aten_steps.asking import Steps, renamed
 from adjoint.compat.aten_steps.kept import Kept, from_front
 from adjoint.dtypes import complex64, complex128, float64
+from adjoint.ops.arranging.conversion import contiguous_format
 
 # ---- sizes ----
 
@@ -64,7 +65,7 @@ def _complex_transform(
         return ask("clone", input)
     if not is_complex:
         found = ask("_fft_r2c", input, dims, number, False)
-        return ask("conj_physical", found) if inverse else found
+        return ask("_conj", found) if inverse else found
     return ask("_fft_c2c", input, dims, number, not inverse)
 
 
@@ -126,7 +127,7 @@ def _part(place: int) -> Any:
 
     def steps(ask: Steps, input: Any) -> Any:
         if input.array.dtype.kind != "c":
-            return ask("real", input)
+            return input
         return ask("select", ask("view_as_real", input), input.ndim, place)
 
     return steps
@@ -134,11 +135,25 @@ def _part(place: int) -> Any:
 
 def _by_part(place: int) -> Any:
     def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        before, output = kept.node.edges()[0]
+        if before.spec_of(output).dtype.kind != "c":
+            return (grad,)
         sizes = [*kept.shape(0), 2]
         pairs = ask("select_backward", grad, sizes, len(sizes) - 1, place)
         return (ask("view_as_complex", pairs),)
 
     return steps
+
+
+def _joined_pairs(ask: Steps, input: Any) -> Any:
+    """Pairs that lie apart, as complex numbers."""
+    return ask("view_as_complex", ask("clone", input, memory_format=contiguous_format))
+
+
+def _by_parts(ask: Steps, kept: Kept, grad: Any) -> Any:
+    """The gradients of complex, of which the last is PyTorch's first."""
+    by_imag = _part(1)(ask, grad) if kept.wanted[1] else None
+    return _part(0)(ask, grad) if kept.wanted[0] else None, by_imag
 
 
 STEPS: Final[dict[str, Any]] = {
@@ -147,7 +162,8 @@ STEPS: Final[dict[str, Any]] = {
     "half_to_real": _half_to_real,
     "real": _part(0),
     "imag": _part(1),
-    "conjugate_of": renamed("conj_physical"),
+    "conjugate_of": renamed("_conj"),
+    "joined_pairs": _joined_pairs,
 }
 # PyTorch's of complex numbers, too.
 GRADIENTS: Final[dict[str, Any]] = {
@@ -156,4 +172,5 @@ GRADIENTS: Final[dict[str, Any]] = {
     "half_to_real": _by_half_to_real,
     "real": _by_part(0),
     "imag": _by_part(1),
+    "complex": _by_parts,
 }

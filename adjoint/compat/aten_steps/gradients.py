@@ -57,24 +57,36 @@ def _reciprocal(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 
 def _pow(ask: Steps, kept: Kept, grad: Any) -> Any:
-    input, exponent = kept.value(0), kept.value(1)
-    if not isinstance(input, Tensor) or isinstance(exponent, complex):
+    result = kept.result() if kept.wanted[1] else None
+    return powers(ask, kept.wanted, grad, kept.value(0), kept.value(1), result)
+
+
+def powers(ask: Steps, wanted: Any, grad: Any, input: Any, exponent: Any, result: Any) -> Any:
+    """The gradients of a power by its base and its exponent."""
+    if isinstance(input, complex) or isinstance(exponent, complex):
         raise TooLittleKeptError
     if not isinstance(exponent, Tensor):
         return _power(ask, grad, input, float(exponent)), None
+    if not isinstance(input, Tensor):
+        return _exponential(ask, grad, input, exponent, result)
     by_input = by_exponent = None
-    result = kept.result() if kept.wanted[1] else None
-    if kept.wanted[1]:
+    if wanted[1]:
         flat = ask("logical_and", ask("ge", exponent, 0), ask("eq", input, 0))
         rising = ask("mul", result, ask("log", input))
         zero = ask("scalar_tensor", 0.0, **beside(rising))
         by_exponent = ask("mul", grad, ask("where", flat, zero, rising))
-    if kept.wanted[0]:
+    if wanted[0]:
         lower = ask("pow", input, ask("sub.Scalar", exponent, 1))
         rising = ask("mul", grad, ask("mul", exponent, lower))
         zero = ask("scalar_tensor", 0.0, **beside(rising))
         by_input = ask("where", ask("eq", exponent, 0.0), zero, rising)
     return by_input, by_exponent
+
+
+def _exponential(ask: Steps, grad: Any, base: Any, exponent: Any, result: Any) -> Any:
+    if base <= 0:
+        raise TooLittleKeptError
+    return None, ask("mul", grad, ask("mul.Scalar", result, math.log(base)))
 
 
 def _power(ask: Steps, grad: Any, input: Any, exponent: float) -> Any:

@@ -4,8 +4,11 @@ import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, unseen
-from adjoint.compat.aten_steps.gradients import scaled
-from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError
+from adjoint.compat.aten_steps.gradients import powers
+from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, zeros_beside
+from adjoint.dtypes import float64
+from adjoint.ops.arranging.conversion import finfo, to_copy
+from adjoint.ops.elementwise.special import log_ndtr
 from adjoint.tensors.tensor import Tensor
 
 _SELU: Final = (1.6732632423543772, 1.0507009873554805)  # its height and slope
@@ -46,18 +49,24 @@ def _flat(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _lerp(ask: Steps, kept: Kept, grad: Any) -> Any:
     weight = kept.option(2)
-    if isinstance(weight, (Tensor, complex)) or weight is None:
+    if isinstance(weight, complex) or weight is None:
         raise TooLittleKeptError
-    by_end = ask("mul.Scalar", grad, weight) if kept.wanted[1] else None
-    by_input = ask("mul.Scalar", grad, 1 - weight) if kept.wanted[0] else None
-    return by_input, by_end, None
+    scale = "mul" if isinstance(weight, Tensor) else "mul.Scalar"
+    by_end = ask(scale, grad, weight) if kept.wanted[1] else None
+    by_input = None
+    if kept.wanted[0]:
+        rest = one_less(ask, weight) if isinstance(weight, Tensor) else 1 - weight
+        by_input = ask(scale, grad, rest)
+    if not isinstance(weight, Tensor) or not kept.wanted[2]:
+        return by_input, by_end, None
+    return by_input, by_end, ask("mul", grad, ask("sub", kept.value(1), kept.value(0)))
 
 
 def _addcmul(ask: Steps, kept: Kept, grad: Any) -> Any:
     found: list[Any] = [grad, None, None]
     for place, other in ((1, 2), (2, 1)):
         if kept.wanted[place]:
-            found[place] = ask("mul", grad, scaled(ask, kept.value(other), kept.option(3)))
+            found[place] = ask("mul", grad, ask("mul.Scalar", kept.value(other), kept.option(3)))
     return found
 
 
@@ -199,6 +208,171 @@ def _i0(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("mul", grad, ask("special_i1", kept.value(0))),)
 
 
+def _i0e(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input = kept.value(0)
+    falling = ask("mul", ask("sgn", input), kept.result())
+    return (ask("mul", grad, ask("sub", ask("special_i1e", input), falling)),)
+
+
+def _by_order_1(lower: str) -> Any:
+    """Steps of i1 and i1e, from the function of order 0; PyTorch's at 0 is the limit."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        input, result = kept.value(0), kept.result()
+        least = finfo(input.dtype).eps
+        away = ask("gt", ask("abs", input), least)
+        safe = ask("where", away, input, ask("scalar_tensor", least, **beside(input)))
+        inverse = ask("reciprocal", safe)
+        if lower != "i0":
+            inverse = ask("add", ask("sgn", input), inverse)
+        falling = ask("mul", result, inverse)
+        slope = ask("sub", ask(lower, input), falling)
+        half = ask("scalar_tensor", 0.5, **beside(slope))
+        return (ask("mul", grad, ask("where", away, slope, half)),)
+
+    return steps
+
+
+def _ndtr(ask: Steps, kept: Kept, grad: Any) -> Any:
+    with unseen():
+        narrow = kept.value(0) * math.sqrt(0.5)
+    grad = ask("mul.Scalar", grad, 0.5)
+    bell = ask("exp", ask("neg", ask("pow", narrow, 2)))
+    slope = ask("mul", ask("mul.Scalar", bell, 2 / math.sqrt(math.pi)), grad)
+    return (ask("mul.Scalar", slope, math.sqrt(0.5)),)
+
+
+def _ndtri(ask: Steps, kept: Kept, grad: Any) -> Any:
+    bell = ask("exp", ask("div.Scalar", ask("pow", kept.result(), 2), 2))
+    return (ask("mul", grad, ask("mul.Scalar", bell, math.sqrt(2 * math.pi))),)
+
+
+def _log_ndtr(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input = kept.value(0)
+    with unseen():
+        result = log_ndtr(input)  # which is not kept
+    square = ask("div.Scalar", ask("pow", input, 2), 2)
+    bell = ask("exp", ask("neg", ask("add", result, square)))
+    return (ask("mul", grad, ask("div.Scalar", bell, math.sqrt(2 * math.pi))),)
+
+
+def _erfcx(ask: Steps, kept: Kept, grad: Any) -> Any:
+    rising = ask("mul", ask("mul.Scalar", kept.value(0), 2.0), kept.result())
+    return (ask("mul", ask("sub.Scalar", rising, 2 / math.sqrt(math.pi)), grad),)
+
+
+def _entr(ask: Steps, kept: Kept, grad: Any) -> Any:
+    slope = ask("neg", ask("add.Scalar", ask("log", kept.value(0)), 1))
+    return (ask("mul", grad, slope),)
+
+
+def _xlog1py(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, other = kept.value(0), kept.value(1)
+    by_input = by_other = None
+    if kept.wanted[1]:
+        above = ask("add.Scalar", other, 1)
+        scale = "mul" if isinstance(input, Tensor) else "mul.Scalar"
+        by_other = ask("div", ask(scale, grad, input), above)
+    if kept.wanted[0]:
+        by_input = ask("special_xlog1py", grad, other)
+        if isinstance(other, Tensor):
+            least = ask("le", other, -1.0)
+            nowhere = ask("bitwise_and", ask("eq", input, 0.0), least)
+            by_input = ask("masked_fill", by_input, nowhere, 0.0)
+        elif other <= -1:
+            by_input = ask("masked_fill", by_input, ask("eq", input, 0.0), 0.0)
+    return by_input, by_other
+
+
+def _sinc(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input = kept.value(0)
+    angle = ask("mul.Scalar", input, math.pi)
+    square = ask("mul", angle, input)
+    angle = ask("mul.Scalar", input, math.pi)
+    sine = ask("sin", angle)
+    rising = ask("mul", angle, ask("cos", angle))
+    slope = ask("mul", grad, ask("div", ask("sub", rising, sine), square))
+    zero = ask("scalar_tensor", 0.0, **beside(slope))
+    return (ask("where", ask("eq", square, 0.0), zero, slope),)
+
+
+def _copysign(ask: Steps, kept: Kept, grad: Any) -> Any:
+    by_input = None
+    by_sign = zeros_beside(ask, grad, kept.shape(1)) if kept.wanted[1] else None
+    if kept.wanted[0]:
+        input = kept.value(0)
+        turn = ask("div", kept.result(), input)
+        by_input = ask("mul", grad, ask("masked_fill_", turn, ask("eq", input, 0), 0))
+    return by_input, by_sign
+
+
+def _nextafter(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, other = kept.value(0), kept.value(1)
+    found: list[Any] = [None, None]
+    if kept.wanted[1]:
+        found[1] = zeros_beside(ask, grad, kept.shape(1))
+    if kept.wanted[0]:
+        moved = ask("ne", input, other)
+        zero = ask("scalar_tensor", 0.0, **beside(grad))
+        found[0] = ask("where", moved, grad, zero)
+    return found
+
+
+def _float_power(ask: Steps, kept: Kept, grad: Any) -> Any:
+    """Steps of a power in double precision, of copies that PyTorch keeps."""
+    if grad.dtype is not float64:
+        raise TooLittleKeptError
+    given = [kept.value(0), kept.value(1)]
+    with unseen():
+        wide = [
+            to_copy(each, dtype=float64) if isinstance(each, Tensor) else each for each in given
+        ]
+    result = kept.result() if kept.wanted[1] else None
+    found = list(powers(ask, kept.wanted, grad, wide[0], wide[1], result))
+    for place, each in enumerate(given):
+        if found[place] is not None and each.dtype is not float64:
+            found[place] = ask("_to_copy", found[place], dtype=each.dtype)
+    return found
+
+
+def _sgn(ask: Steps, kept: Kept, grad: Any) -> Any:
+    if grad.layer is not None:
+        return _flat(ask, kept, grad)
+    return (ask("_efficientzerotensor", list(grad.shape), **beside(grad)),)
+
+
+def _normal_from(ask: Steps, kept: Kept, grad: Any) -> Any:
+    found: list[Any] = [None, None]
+    for place in (0, 1):
+        if kept.wanted[place]:
+            found[place] = zeros_beside(ask, grad, kept.shape(place))
+    return found
+
+
+def _incomplete(rises: bool) -> Any:
+    """Steps of the incomplete gamma functions, by where their integral ends."""
+
+    def steps(ask: Steps, kept: Kept, grad: Any) -> Any:
+        input, other = kept.value(0), kept.value(1)
+        if kept.wanted[0] or not isinstance(input, Tensor) or not isinstance(other, Tensor):
+            raise TooLittleKeptError
+        whole, height = ask("lgamma", input), ask("log", other)
+        power = ask("mul", ask("sub.Scalar", input, 1), height)
+        slope = ask("exp", ask("sub", ask("sub", power, other), whole))
+        return None, ask("mul", grad, slope if rises else ask("neg", slope))
+
+    return steps
+
+
+def _masked_fill(ask: Steps, kept: Kept, grad: Any) -> Any:
+    mask = kept.value(1)
+    by_input = ask("masked_fill", grad, mask, 0) if kept.wanted[0] else None
+    if not kept.wanted[1]:
+        return by_input, None
+    zero = ask("scalar_tensor", 0, **beside(grad))
+    return by_input, ask("sum", ask("where", mask, grad, zero))
+
+
 def _flat_twice(ask: Steps, kept: Kept, grad: Any) -> Any:
     second = ask("zeros_like", grad) if kept.wanted[1] else None
     return ask("zeros_like", grad) if kept.wanted[0] else None, second
@@ -276,6 +450,18 @@ STEPS: Final[dict[str, Any]] = {
     "round": _flat,
     "angle": _flat,
     "zero": _flat,
+    "fill": lambda ask, kept, grad: (
+        ask("zeros_like", grad) if kept.wanted[0] else None,
+        ask("sum", grad) if kept.wanted[1] else None,
+    ),
+    **dict.fromkeys(
+        (
+            *("bernoulli_input", "bernoulli_p", "uniform", "normal_fill", "log_normal"),
+            *("cauchy", "exponential", "geometric", "random", "poisson"),
+        ),
+        _flat,
+    ),
+    "normal_from": _normal_from,
     "rounded_divide": _flat_twice,
     "acosh": _acosh,
     "atanh": _atanh,
@@ -286,7 +472,24 @@ STEPS: Final[dict[str, Any]] = {
     "fmod": _rest("trunc"),
     "remainder": _rest("floor"),
     "logaddexp2": _logaddexp2,
+    "float_power": _float_power,
+    "sgn": _sgn,
+    "igamma": _incomplete(True),
+    "igammac": _incomplete(False),
+    "masked_fill": _masked_fill,
     "i0": _i0,
+    "i0e": _i0e,
+    "i1": _by_order_1("i0"),
+    "i1e": _by_order_1("special_i0e"),
+    "ndtr": _ndtr,
+    "ndtri": _ndtri,
+    "log_ndtr": _log_ndtr,
+    "erfcx": _erfcx,
+    "entr": _entr,
+    "xlog1py": _xlog1py,
+    "sinc": _sinc,
+    "copysign": _copysign,
+    "nextafter": _nextafter,
     "nan_to_num": _nan_to_num,
     "logsigmoid": _logsigmoid,
     "gated_halves": _gated,

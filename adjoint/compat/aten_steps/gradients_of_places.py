@@ -25,8 +25,6 @@ def _gather(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _index_select(ask: Steps, kept: Kept, grad: Any) -> Any:
     shape, index = kept.shape(0), kept.value(2)
-    if not shape:
-        raise TooLittleKeptError
     dim = from_front(kept.option(1), len(shape))[0]
     zeros = ask("new_zeros", grad, list(shape), **beside(grad))
     return (ask("index_add", zeros, dim, index, grad),)
@@ -167,11 +165,13 @@ def _unfold(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _picked_back(ask: Steps, kept: Kept, grad: Any) -> Any:
     """The gradient of what index_add and index_copy have written."""
-    if not grad.ndim or not kept.shape(3):
-        raise TooLittleKeptError
+    index, shape = kept.value(2), list(kept.shape(3))
     dim = from_front(kept.option(1), grad.ndim)[0]
-    picked = ask("index_select", grad, dim, kept.value(2))
-    return ask("expand", picked, list(kept.shape(3)))
+    if shape:
+        return ask("expand", ask("index_select", grad, dim, index), shape)
+    if grad.ndim or index.ndim != 1:
+        raise TooLittleKeptError
+    return ask("index_select", grad, dim, ask("squeeze", index, 0))
 
 
 def _index_add(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -182,8 +182,6 @@ def _index_add(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _index_copy(ask: Steps, kept: Kept, grad: Any) -> Any:
     by_input = by_source = None
-    if not grad.ndim:
-        raise TooLittleKeptError
     dim = from_front(kept.option(1), grad.ndim)[0]
     if kept.wanted[0]:
         by_input = ask("index_fill", grad, dim, kept.value(2), 0)

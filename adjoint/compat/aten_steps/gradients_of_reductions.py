@@ -58,6 +58,23 @@ def _amax(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("mul", share, reached),)
 
 
+def _aminmax(ask: Steps, kept: Kept, *grads: Any) -> Any:
+    input, dim, keepdim = kept.value(0), kept.option(1), kept.option(2)
+    dims = from_front(range(input.ndim) if dim is None else dim, input.ndim)
+    shape = [1 if i in dims else size for i, size in enumerate(input.shape)]
+    found = None
+    for place, grad in enumerate(grads):
+        if grad is None:
+            continue
+        result = kept.result(place)
+        if not keepdim:
+            grad, result = ask("view", grad, shape), ask("view", result, shape)
+        reached = ask("eq", input, result)
+        share = ask("mul", ask("div", grad, ask("sum", reached, dims, True)), reached)
+        found = share if found is None else ask("add", found, share)
+    return (found,)
+
+
 def _correction(kept: Kept) -> Any:
     """By how much var and std count fewer elements than there are."""
     dim, unbiased, correction = (kept.option(place) for place in (1, 2, 4))
@@ -145,7 +162,7 @@ def _cumsum(ask: Steps, kept: Kept, grad: Any) -> Any:
 def _cumprod(ask: Steps, kept: Kept, grad: Any) -> Any:
     """Before the first zero by quotients, at it by what follows, and nothing behind it."""
     input, result = kept.value(0), kept.result()
-    if kept.option(2) is not None:
+    if kept.option(2) not in (None, input.dtype):
         raise TooLittleKeptError
     if input.numel() < 2 or input.shape[kept.option(1)] == 1:
         return (grad,)
@@ -245,6 +262,7 @@ STEPS: Final[dict[str, Any]] = {
     "min_all": _max_all,
     "amax": _amax,
     "amin": _amax,
+    "aminmax": _aminmax,
     "var": _var,
     "std": _std,
     "var_mean": _moments(_by_variance),

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front
 from adjoint.compat.aten_steps.memory import through
+from adjoint.compat.aten_steps.places import reshaped
 
 
 def _index_put(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -14,7 +15,8 @@ def _index_put(ask: Steps, kept: Kept, grad: Any) -> Any:
     if kept.wanted[0] and kept.option(3):
         by_input = grad
     elif kept.wanted[0]:
-        zeros = ask("zeros", list(kept.shape(2)), **beside(grad))
+        shape = kept.shape(2) if kept.wanted[1] else ()  # what is not derived is not kept
+        zeros = ask("zeros", list(shape), **beside(grad))
         by_input = ask("index_put", grad, indices, zeros, False)
     if kept.wanted[1]:
         by_values = ask("index", grad, indices)
@@ -33,6 +35,29 @@ def _masked_scatter(ask: Steps, kept: Kept, grad: Any) -> Any:
 def _strided_view(ask: Steps, kept: Kept, grad: Any) -> Any:
     pattern = tuple(kept.value(place) for place in (1, 2, 3))
     return (through(ask, grad, pattern, kept.value(4), "target"),)
+
+
+def _diagonal_scatter(ask: Steps, kept: Kept, grad: Any) -> Any:
+    where = (kept.option(2), *from_front((kept.option(3), kept.option(4)), grad.ndim))
+    by_input = by_source = None
+    if kept.wanted[0]:
+        with unseen():
+            shape = grad.diagonal(*where).shape
+        zeros = ask("zeros", list(shape), **beside(grad))
+        by_input = ask("diagonal_scatter", grad, zeros, *where)
+    if kept.wanted[1]:
+        by_source = ask("diagonal", grad, *where)
+    return by_input, by_source
+
+
+def _put(ask: Steps, kept: Kept, grad: Any) -> Any:
+    index, by_input, by_source = kept.value(1), grad, None
+    if not kept.option(3) and kept.wanted[0]:
+        zeros = ask("zeros", list(index.shape), **beside(grad))
+        by_input = ask("put", grad, index, zeros, False)
+    if kept.wanted[1]:
+        by_source = reshaped(ask, ask("take", grad, index), kept.shape(2))
+    return by_input, by_source
 
 
 # ---- taken in ----
@@ -132,6 +157,8 @@ def _scatter_reduce(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 
 STEPS: Final[dict[str, Any]] = {
+    "diagonal_scatter": _diagonal_scatter,
+    "put": _put,
     "index_put": _index_put,
     "masked_scatter": _masked_scatter,
     "strided_view": _strided_view,

@@ -2,13 +2,15 @@
 
 from typing import Any, Final
 
-from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.fourier import fitted
 from adjoint.compat.aten_steps.kept import beside, from_front
+from adjoint.compat.aten_steps.matrix_products import times
 from adjoint.compat.aten_steps.memory import through
 from adjoint.compat.aten_steps.networks import as_images, rounded_up
 from adjoint.compat.aten_steps.places import CHANGES
-from adjoint.dtypes import float32, int64
+from adjoint.dtypes import bool_, float32, int32, int64
+from adjoint.ops.sampling.implicit import angles
 from adjoint.tensors.tensor import Tensor
 
 # ---- placed and picked ----
@@ -56,6 +58,15 @@ def _folded(ask: Steps, input: Any, shape: Any, dimension: int, size: int, step:
 
 def _masked_collect(ask: Steps, input: Any, mask: Any, shape: Any) -> Any:
     return ask("masked_scatter_backward", input, mask, list(shape))
+
+
+def _masked_deal(ask: Steps, input: Any, mask: Any) -> Any:
+    zeros = ask("zeros", list(mask.shape), **beside(input))
+    return ask("masked_scatter", zeros, mask, input)
+
+
+def _on_diagonal(ask: Steps, input: Any, shape: Any) -> Any:
+    return ask("mul", ask("eye", *shape, **beside(input)), input)
 
 
 def _setitem(ask: Steps, input: Any, index: Any, value: Any) -> Any:
@@ -165,6 +176,51 @@ def _lstsq_facts(ask: Steps, A: Any, rcond: Any = None) -> Any:
     return rank, ask("_linalg_svd", A, False, False)[1]
 
 
+def _identity_like(ask: Steps, input: Any) -> Any:
+    rows, columns = input.shape[-2:]
+    one = ask("eye", *((rows,) if rows == columns else (rows, columns)), **beside(input))
+    if input.ndim == 2 and input.layer is None:
+        return one
+    return ask("add", ask("new_zeros", input, list(input.shape)), one)
+
+
+def _permutation(ask: Steps, pivots: Any, packed: Any) -> Any:
+    return ask("lu_unpack", packed, pivots, False, True)[0]
+
+
+def _first_zero_pivot(ask: Steps, LU: Any) -> Any:
+    zero = ask("_to_copy", ask("eq", ask("diagonal", LU, 0, -2, -1), 0), dtype=int32)
+    if not zero.shape[-1]:
+        return ask("sum", zero, [-1], dtype=int32)
+    number = ask("add.Scalar", ask("argmax", zero, -1), 1)
+    return ask("_to_copy", ask("mul", number, ask("amax", zero, [-1])), dtype=int32)
+
+
+def _cofactors(ask: Steps, A: Any) -> Any:
+    """Of each singular value the product of the others, between the vectors."""
+    left, values, right = ask("_linalg_svd", A, False, True)
+    count = A.shape[-1]
+    own = ask("eye", count, **{**beside(values), "dtype": bool_})
+    each = ask("expand", ask("unsqueeze", values, -2), list(A.shape))
+    others = ask("prod", ask("masked_fill", each, own, 1), -1)
+    sign = ask("mul", ask("_linalg_det", left)[0], ask("_linalg_det", right)[0])
+    if A.array.dtype.kind == "c":
+        left, right = ask("_conj", left), ask("_conj", right)
+    scaled = ask("mul", left, ask("unsqueeze", others, -2))
+    return ask("mul", ask("unsqueeze", ask("unsqueeze", sign, -1), -1), times(ask, scaled, right))
+
+
+def _solve_with_info(ask: Steps, A: Any, B: Any, left: bool = True) -> Any:
+    found = ask("_linalg_solve_ex", A, B, left=left)
+    return found[0], found[3]
+
+
+def _rank_of(ask: Steps, A: Any, atol: Any = None, rtol: Any = None, hermitian: Any = False) -> Any:
+    kind = "tensor" if isinstance(atol, Tensor) or isinstance(rtol, Tensor) else "float"
+    ends = {"atol": atol, "rtol": rtol, "hermitian": hermitian}
+    return ask(f"linalg_matrix_rank.atol_rtol_{kind}", A, **ends)
+
+
 # ---- bags ----
 
 
@@ -230,7 +286,43 @@ def _laguerre(ask: Steps, input: Any, n: Any, alpha: float = 0.0) -> Any:
     return ask("special_laguerre_polynomial_l", input, n)
 
 
+def _power_before(ask: Steps, input: Any, exponent: Any, power: Any) -> Any:
+    if isinstance(exponent, Tensor):
+        return ask("pow", input, ask("sub.Scalar", exponent, 1))
+    return ask("pow", input, exponent - 1)
+
+
+# ---- drawn ----
+
+
+def _angles(ask: Steps, loc: Any, concentration: Any, generator: Any = None) -> Any:
+    if loc.layer is not None or concentration.layer is not None:  # a class answers it itself
+        return ask("angles", loc, concentration, generator)
+    with unseen():
+        drawn = angles(loc, concentration, generator)
+    return ask("lift_fresh", drawn)
+
+
 STEPS: Final[dict[str, Any]] = {
+    "identity_like": _identity_like,
+    "permutation": _permutation,
+    "first_zero_pivot": _first_zero_pivot,
+    "cofactors": _cofactors,
+    "cholesky_lower_ex": lambda ask, A, check_errors=False: ask(
+        "linalg_cholesky_ex", A, check_errors=check_errors
+    ),
+    "solve_with_info": _solve_with_info,
+    "solve_adjoint": lambda ask, factors, pivots, B: ask(
+        "linalg_lu_solve", factors, pivots, B, adjoint=True
+    ),
+    "rank_of": _rank_of,
+    "masked_deal": _masked_deal,
+    "on_diagonal": _on_diagonal,
+    "scaled_power": lambda ask, slope, input, whole: ask(
+        "mul", slope, ask("exp", ask("sub", input, whole))
+    ),
+    "power_before": _power_before,
+    "angles": _angles,
     "pick_along": _pick_along,
     "place_along": _place_along,
     "unpooled": _unpooled,

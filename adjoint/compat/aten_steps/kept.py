@@ -42,13 +42,27 @@ class Kept:
         return self.node.result_value(number, True)
 
     def shape(self, place: int) -> tuple[int, ...]:
-        """The sizes of an argument."""
+        """The sizes of an argument, if it is kept or derived."""
+        if place in self.node.op.inputs:
+            edge, _ = self.node.edges()[self.node.op.inputs.index(place)]
+            found = self.option(place) if edge is None else None
+            if found is not None:
+                return tuple(found.shape)
+            if edge is None:
+                raise TooLittleKeptError
         return tuple(self.node.shape(place))
 
 
 def beside(tensor: Any) -> dict[str, Any]:
     """How PyTorch asks for a tensor beside another."""
     return {"dtype": tensor.dtype, "layout": strided, "device": tensor.device}
+
+
+def zeros_beside(ask: Steps, grad: Any, shape: Any) -> Any:
+    """Zeros that are a whole gradient: of the same class as another one."""
+    if grad.layer is not None:
+        return ask("new_zeros", grad, list(shape))
+    return ask("zeros", list(shape), **beside(grad))
 
 
 def from_front(dim: Any, ndim: int) -> list[int]:

@@ -91,6 +91,8 @@ def _by_diagonal(ask: Steps, kept: Kept, along: Any, shifted: bool) -> Any:
 
 
 def _by_det(ask: Steps, kept: Kept, grad: Any) -> Any:
+    if not kept.value(0).numel():
+        return (ask("zeros_like", kept.value(0)),)
     with unseen():
         result = linalg_det(kept.value(0))
     return (_by_diagonal(ask, kept, ask("mul", grad, result), True),)

@@ -10,7 +10,7 @@ from adjoint.ops.arranging.conversion import contiguous_format, strided
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.tensors.tensor import AS_IS, Tensor
 
-_LAST: Final = 2**63 - 1  # how PyTorch writes the end of a slice that has none
+LAST: Final = 2**63 - 1  # how PyTorch writes the end of a slice that has none
 
 
 def reshaped(ask: Steps, input: Any, shape: Any) -> Any:
@@ -50,7 +50,7 @@ def _parts(sizes: Any, index: Any) -> Iterator[tuple[str, list[int], tuple[int, 
             start, stop, step = part.indices(left[dim])
             whole = (start, stop, step) == (0, left[dim], 1)
             if alone or not whole:
-                end = stop if part.stop is not None else _LAST
+                end = stop if part.stop is not None else LAST
                 yield "slice", list(left), (dim, start, end, step)
                 left[dim] = len(range(start, stop, step))
         else:
@@ -199,7 +199,7 @@ def _setitem(ask: Steps, input: Any, index: Any, value: Any) -> Any:
     parts = _without_ellipsis(index, input.ndim)
     whole = all(part == slice(None) for part in parts)
     shown = input if whole else _basic_index(ask, input, tuple(parts))
-    if not value.ndim:
+    if not value.ndim and shown.ndim:
         return ask("fill_", shown, value)
     return ask("copy_", shown, _fitting(ask, value, list(shown.shape)))
 

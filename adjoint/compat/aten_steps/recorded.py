@@ -204,5 +204,6 @@ def _by_rules(
         places = [p for p, want in zip(operation.inputs, wanted, strict=True) if want]
         roots = [results[operation.outputs[i]] for i in derived]
         starts = [grads[i] for i in derived]
-        found = iter(gradient_of(roots, [args[p] for p in places], starts, create_graph=recorded))
+        options = {"create_graph": recorded, "allow_unused": True}
+        found = iter(gradient_of(roots, [args[p] for p in places], starts, **options))
         return [next(found) if want else None for want in wanted]

@@ -72,6 +72,8 @@ _WHOLE: Final = {
     "log_softmax": "_log_softmax",
     "contract": "bmm",
 }
+# The steps that are the same of complex numbers: transforms, and what only moves elements.
+_OF_COMPLEX: Final = {*fourier.GRADIENTS, *gradients_of_places.STEPS} - {"index_add"}
 _CHANGES: Final = {**calculation.CHANGES, **places.CHANGES}
 
 
@@ -100,15 +102,16 @@ def out_form(op: Op, values: list[Any]) -> tuple[Any, tuple[Any, ...], dict[str,
     else:
         return None
     packet = function.overloadpacket
-    known = pytorch_names.overloads(packet.__name__)
-    for ending in (
-        f"{function.overload}_out",
-        f"{function.overload.removeprefix('dim_')}_out",
-        "out",
-    ):
-        if ending in known:
-            return getattr(packet, ending), args, kwargs
-    return None
+    overload = writing(packet.__name__, function.overload)
+    return None if overload is None else (getattr(packet, overload), args, kwargs)
+
+
+def writing(name: str, overload: str) -> str | None:
+    """The overload that writes elsewhere what another gives; None if there is none."""
+    known = pytorch_names.overloads(name)
+    shorter = overload.removeprefix("dim_"), overload.removesuffix("_step")
+    endings = (f"{overload}_out", *(f"{each}_out" for each in shorter), "out")
+    return next((ending for ending in endings if ending in known), None)
 
 
 def knows_gradients(node: Any, grads: list[Any]) -> bool:
@@ -119,7 +122,7 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
     """
     if node.op.name not in _GRADIENTS:
         return False
-    of_complex = node.op.name in fourier.GRADIENTS
+    of_complex = node.op.name in _OF_COMPLEX
     results = node.result if isinstance(node.result, list) else [node.result]
     kept = [node.kept(place) for place in range(len(node.op.parameters))]
     for value in (*grads, *results, *kept):

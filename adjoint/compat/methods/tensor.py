@@ -6,9 +6,10 @@ from typing import Any, NoReturn
 
 from adjoint._base import HookTable
 from adjoint.autograd.node import edge_node
-from adjoint.call.context import is_inference_mode_enabled
+from adjoint.call.context import current, is_inference_mode_enabled
 from adjoint.compat import asking_methods
 from adjoint.compat.aten import PRIVATE
+from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.own_arrays import OwnArray
 from adjoint.compat.tensor_types import CPU_TYPES, CUDA_TYPES, TensorType
 from adjoint.compat.torch_tree.storage import (
@@ -98,11 +99,20 @@ def _become(self: Tensor, other: Tensor) -> Tensor:
     return self
 
 
+def _shown(name: str, tensor: Any, *args: Any, **named: Any) -> Any:
+    """A change of a tensor that is no op, made by the innermost mode."""
+    with asking() as ask:
+        ask(name, tensor, *args, **named)
+    return tensor
+
+
 def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     """Become a tensor of another size, with the elements that there is room for."""
     sizes = tuple(size[0]) if len(size) == 1 and hasattr(size[0], "__len__") else size
     if self.requires_grad and not is_inference_mode_enabled():
         raise RuntimeError("cannot resize variables that require grad; use reshape or narrow")
+    if current().modes:
+        return _shown("resize_", self, list(sizes), memory_format=memory_format)
     if tuple(self.shape) == sizes:
         return self
     made = self.new_zeros(sizes).detach()
@@ -113,6 +123,8 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
 
 def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
     """Become a tensor of the size of another; see resize_."""
+    if current().modes and not self.requires_grad:
+        return _shown("resize_as_", self, the_template, memory_format=memory_format)
     if memory_format is preserve_format:
         memory_format = next(
             (each for each in _LAYOUTS if the_template.is_contiguous(memory_format=each)), None
@@ -128,6 +140,8 @@ def set_(
         overload = "source_Storage" if isinstance(source, UntypedStorage) else "source_Tensor"
         if self.layer.changes("set_", overload, (self, source)):
             return self  # type: ignore[no-any-return]  # a class's
+    if current().modes and isinstance(source, Tensor) and size is None:
+        return _shown("set_", self, source)  # type: ignore[no-any-return]
     if source is None:
         return _become(self, self.new_empty(0).detach())
     if isinstance(source, UntypedStorage):

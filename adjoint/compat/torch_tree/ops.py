@@ -13,7 +13,7 @@ from adjoint.compat.aten import PRIVATE
 from adjoint.compat.higher_order import OPERATORS
 from adjoint.compat.missing_names import missing
 from adjoint.compat.tags import of_aten
-from adjoint.creation import factories
+from adjoint.creation import factories, windows
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.ops import PUBLIC
 from adjoint.ops.composites import COMPOSITES
@@ -32,6 +32,7 @@ _CASES = {
 # What is no operation in adjoint, and one in PyTorch.
 _FUNCTIONS: dict[str, Any] = {
     **{name: getattr(factories, name) for name in factories.__all__},
+    **{name: getattr(windows, name) for name in windows.__all__},
     **{name: getattr(Tensor, name) for name in factories.METHODS},
     "_local_scalar_dense": Tensor.item,
     "detach": Tensor.detach,

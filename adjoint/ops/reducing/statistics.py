@@ -172,7 +172,7 @@ def diff(
         length = values.shape[place] - 1
         if length < 0:
             break
-        later, earlier = narrow(values, place, 1, length), narrow(values, place, 0, length)
+        earlier, later = narrow(values, place, 0, length), narrow(values, place, 1, length)
         values = logical_xor(later, earlier) if values.dtype is bool_ else later - earlier
     return values
 

@@ -43,6 +43,7 @@ from adjoint.compat.aten_steps.shown import (
     gradients_in_steps,
     knows_gradients,
     out_form,
+    writing,
 )
 from adjoint.compat.dispatch_keys import EXTRA_KEYS
 from adjoint.compat.dispatched_looks import asked_for
@@ -69,7 +70,8 @@ _BEFORE_SIZES: Final = {
 }
 
 
-_OF_ONE_TENSOR: Final = ("detach", "lift_fresh", "_local_scalar_dense")
+_LOOKS: Final = ("dtype", "layout", "device", "pin_memory")
+_OF_ONE_TENSOR: Final = ("detach", "lift_fresh", "_local_scalar_dense", "_to_copy")
 
 
 def _seen_below(name: str, tensor: Tensor) -> Any:
@@ -147,7 +149,8 @@ class TorchDispatchMode(Scope):
     def created(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """See call.overriding.created_by: a new tensor, without what autograd is to know of it."""
         if name in _OF_ONE_TENSOR:
-            shown = Steps(self.answered)(name, *args)
+            kind = {"dtype": kwargs["dtype"]} if "dtype" in kwargs else {}
+            shown = Steps(self.answered)(name, *args, **kind)
             return shown.requires_grad_() if kwargs.get("requires_grad") else shown
         if name == "normal" and tensors_in([*args, *kwargs.values()]):
             with self:  # which sees an op, and that has a history
@@ -164,6 +167,8 @@ class TorchDispatchMode(Scope):
             rest = args[before:]
             single = len(rest) == 1 and isinstance(rest[0], (tuple, list))
             args = (*args[:before], list(rest[0] if single else rest))
+        if kwargs.get("out") is not None:
+            return self._filled(name, args, options, kwargs["out"])
         options.setdefault("pin_memory", False)
         if not name.startswith("new_") and not name.endswith("_like"):
             options["device"] = as_device(options.get("device") or get_default_device())
@@ -180,6 +185,18 @@ class TorchDispatchMode(Scope):
                 f"{name}, not a Tensor"
             )
         return answer.requires_grad_() if kwargs.get("requires_grad") else answer
+
+    def _filled(self, name: str, args: Any, options: dict[str, Any], out: Tensor) -> Tensor:
+        """A tensor that is there, with what a new one would hold."""
+        rest = {key: value for key, value in options.items() if key not in _LOOKS}
+        found = bound(name, args, rest)
+        if found is None:
+            self.answered(named(name), args, {**options, "out": out})
+            return out
+        form, given = found
+        args, rest = form.spelled(given)
+        self.answered(named(name, writing(name, form.overload)), args, {**rest, "out": out})
+        return out
 
     def _fields(self) -> tuple[str, ...]:
         """See Scope."""
