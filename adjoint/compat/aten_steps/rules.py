@@ -7,8 +7,6 @@ import itertools
 import math
 from typing import Any, Final
 
-from adjoint.call.layers import lies_in
-from adjoint.compat.aten_steps.answering import GROUND
 from adjoint.compat.aten_steps.asking import Steps, renamed, unseen
 from adjoint.compat.aten_steps.kept import beside
 from adjoint.compat.aten_steps.places import reshaped
@@ -17,9 +15,7 @@ from adjoint.creation.factories import tensor
 from adjoint.dtypes import bool_, float32, float64, int32, int64
 from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.ops.neural.resampling import taps
-from adjoint.ops.sampling.implicit import angles
 from adjoint.ops.sampling.random import drawn_as_mask
-from adjoint.tensors.tensor import Tensor
 
 # ---- numbers ----
 
@@ -46,21 +42,8 @@ def _share_of_larger(ask: Steps, input: Any, other: Any) -> Any:
     return ask("where", ask("eq", input, other), ask("full_like", above, 0.5), above)
 
 
-def _power_before(ask: Steps, input: Any, exponent: Any, power: Any) -> Any:
-    lower = ask("sub", exponent, 1) if isinstance(exponent, Tensor) else exponent - 1
-    return ask("pow", input, lower)
-
-
-def _scaled_power(ask: Steps, slope: Any, input: Any, whole: Any) -> Any:
-    return ask("mul", slope, ask("exp", ask("sub", input, whole)))
-
-
 def _part_of(ask: Steps, slope: Any, length: Any) -> Any:
     return ask("masked_fill", ask("div", slope, length), ask("eq", length, 0), 0)
-
-
-def _joined_pairs(ask: Steps, input: Any) -> Any:
-    return ask("complex", *[ask("select", input, input.ndim - 1, part) for part in (0, 1)])
 
 
 def _divided_product(ask: Steps, input: Any, whole: Any, dim: int) -> Any:
@@ -84,20 +67,6 @@ def _drop(ask: Steps, input: Any, p: float, scale: float = 1.0, channels: bool =
     return ask("div_.Scalar", mask, 1 - p) if scale * (1 - p) == 1 else ask("mul_", mask, scale)
 
 
-def _generated(name: str) -> Any:
-    """Steps of one operation that draws numbers, and is told of a generator last."""
-    return lambda ask, *values: ask(name, *values[:-1], generator=values[-1])
-
-
-def _angles(ask: Steps, loc: Any, concentration: Any, generator: Any = None) -> Any:
-    """Drawn as one, where PyTorch refuses numbers until all fit."""
-    if any(lies_in(each, GROUND) for each in (loc, concentration)):
-        return ask("angles", loc, concentration, generator)
-    with unseen():
-        found = angles(loc, concentration, generator)
-    return ask("lift_fresh", found)
-
-
 # ---- places ----
 
 
@@ -110,16 +79,8 @@ def _unraveled(ask: Steps, indices: Any, shape: Any) -> Any:
     return ask("stack", parts)
 
 
-def _masked_deal(ask: Steps, input: Any, mask: Any) -> Any:
-    return ask("masked_scatter", ask("new_zeros", input, list(mask.shape)), mask, input)
-
-
 def _fill_diagonal(ask: Steps, input: Any, fill_value: Any, wrap: bool) -> Any:
     return ask("fill_diagonal_", ask("clone", input), fill_value, wrap)
-
-
-def _on_diagonal(ask: Steps, input: Any, shape: Any) -> Any:
-    return ask("diagonal_backward", ask("expand", input, [min(shape)]), list(shape), 0, 0, 1)
 
 
 def _equal_rows(ask: Steps, input: Any, shape: Any) -> Any:
@@ -168,50 +129,11 @@ def _contract(ask: Steps, input: Any, other: Any, left: str, right: str, out: st
     return ask("permute", found, [made.index(label) for label in out])
 
 
-def _identity_like(ask: Steps, input: Any) -> Any:
-    found = ask("zeros_like", input, memory_format=contiguous_format)
-    ask("fill_.Scalar", ask("diagonal", found, 0, -2, -1), 1)
-    return found
-
-
-def _first_zero_pivot(ask: Steps, LU: Any) -> Any:
-    zeros = ask("eq", ask("diagonal", LU, 0, -2, -1), 0)
-    if not zeros.shape[-1]:
-        return ask("new_zeros", LU, list(zeros.shape[:-1]), dtype=int32)
-    numbers = ask("_to_copy", zeros, dtype=int32)
-    place = ask("add", ask("argmax", numbers, -1), 1)
-    return ask("_to_copy", ask("mul", place, ask("any", zeros, -1)), dtype=int32)
-
-
-def _cofactors(ask: Steps, A: Any) -> Any:
-    left, values, right = ask("_linalg_svd", A)
-    place = {**beside(A), "dtype": bool_}
-    own = ask("eye", A.shape[-1], **place)
-    others = ask("masked_fill", ask("unsqueeze", values, values.ndim - 1), own, 1)
-    factors = ask("unsqueeze", ask("prod", others, -1), values.ndim - 1)
-    sign = ask("mul", *[ask("_linalg_det", each)[0] for each in (left, right)])
-    sign = ask("unsqueeze", ask("unsqueeze", sign, -1), -1)
-    if A.dtype.is_complex:
-        left, right = ask("conj_physical", left), ask("conj_physical", right)
-    return ask("mul", sign, PRODUCTS["matmul"](ask, ask("mul", left, factors), right))
-
-
-def _solve_with_info(ask: Steps, A: Any, B: Any, left: bool = True) -> Any:
-    found = ask("_linalg_solve_ex", A, B, left=left)
-    return found[0], found[3]
-
-
 def _eigenpairs(ask: Steps, A: Any, count: int, largest: bool) -> Any:
     found = ask("_linalg_eigh", A)
     if largest:
         found = [ask("flip", each, [-1]) for each in found]
     return tuple([ask("slice", each, each.ndim - 1, 0, count) for each in found])
-
-
-def _rank_of(ask: Steps, A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    given = isinstance(atol, Tensor) or isinstance(rtol, Tensor)
-    name = f"linalg_matrix_rank.atol_rtol_{'tensor' if given else 'float'}"
-    return ask(name, A, atol=atol, rtol=rtol, hermitian=hermitian)
 
 
 def _coordinate_product(
@@ -593,29 +515,16 @@ STEPS: Final[dict[str, Any]] = {
     "transfer": lambda ask, input, where, origin: ask("_to_copy", input, device=where),
     "constant_in": _constant_in,
     "share_of_larger": _share_of_larger,
-    "power_before": _power_before,
-    "scaled_power": _scaled_power,
     "part_of": _part_of,
     "near_zero": lambda ask, input, bound: ask("le", ask("abs", input), bound),
     "mish_back": renamed("mish_backward"),
     "gelu_back": lambda ask, slope, input, kind: ask(
         "gelu_backward", slope, input, approximate=kind
     ),
-    "joined_pairs": _joined_pairs,
     "divided_product": _divided_product,
     "dropout_mask": _drop,
-    "bernoulli_p": _generated("bernoulli"),
-    "normal_from": _generated("normal"),
-    "successes": renamed("binomial"),
-    "standard_gamma": renamed("_standard_gamma"),
-    "gamma_slope": renamed("_standard_gamma_grad"),
-    "standard_dirichlet": renamed("_sample_dirichlet"),
-    "dirichlet_slope": renamed("_dirichlet_grad"),
-    "angles": _angles,
     "unraveled": _unraveled,
-    "masked_deal": _masked_deal,
     "fill_diagonal": _fill_diagonal,
-    "on_diagonal": _on_diagonal,
     "equal_rows": _equal_rows,
     "later_pairs": _later_pairs,
     "placed_pairs": _placed_pairs,
@@ -623,15 +532,8 @@ STEPS: Final[dict[str, Any]] = {
     "euclidean": renamed("_euclidean_dist"),
     "pair_distances": renamed("_pdist_forward"),
     "contract": _contract,
-    "identity_like": _identity_like,
-    "first_zero_pivot": _first_zero_pivot,
-    "permutation": lambda ask, pivots, LU: ask("lu_unpack", LU, pivots, False, True)[0],
-    "cofactors": _cofactors,
-    "solve_with_info": _solve_with_info,
-    "cholesky_lower_ex": lambda ask, A, check: ask("linalg_cholesky_ex", A, check_errors=check),
     "eigenpairs": _eigenpairs,
     "eigenvalues": lambda ask, A: ask("linalg_eig", A)[0],
-    "rank_of": _rank_of,
     "coordinate_product": _coordinate_product,
     "convolve_filters": _convolve_filters,
     "taps": _taps,

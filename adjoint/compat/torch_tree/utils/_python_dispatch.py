@@ -54,7 +54,6 @@ from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.arranging.conversion import contiguous_format, preserve_format
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
-from adjoint.ops.sampling.random import normal_from
 from adjoint.tensors import subclass
 from adjoint.tensors.pickling import attributes_of
 from adjoint.tensors.subclass import unhandled
@@ -152,9 +151,6 @@ class TorchDispatchMode(Scope):
             kind = {"dtype": kwargs["dtype"]} if "dtype" in kwargs else {}
             shown = Steps(self.answered)(name, *args, **kind)
             return shown.requires_grad_() if kwargs.get("requires_grad") else shown
-        if name == "normal" and tensors_in([*args, *kwargs.values()]):
-            with self:  # which sees an op, and that has a history
-                return normal_from(*args, **kwargs)
         if name == "start":  # of a backward pass
             name, kwargs = "ones_like", {"memory_format": preserve_format}
         options = {
