@@ -13,7 +13,7 @@ from adjoint.compat.aten_gradients import GRADIENTS
 from adjoint.compat.aten_images import IMAGES
 from adjoint.compat.aten_matrices import MATRICES
 from adjoint.compat.aten_networks import NETWORKS
-from adjoint.compat.aten_parts import PARTS
+from adjoint.compat.aten_parts import PARTS, sides
 from adjoint.compat.aten_pools import POOLS, put_back
 from adjoint.compat.aten_recurrent import RECURRENT
 from adjoint.dtypes import BOOL, category_of, uint8
@@ -51,7 +51,8 @@ def convolution_backward(
     output_mask: Any,
 ) -> tuple[Any, Any, Any]:
     """The gradients of a convolution by input, weight and bias; None for those not wanted."""
-    rest = (tuple(stride), tuple([(p, p) for p in padding]), tuple(dilation), groups)
+    around = sides(padding, output_padding, transposed)
+    rest = (tuple(stride), around, tuple(dilation), groups)
     kernel = tuple(weight.shape[2:])
     by_input = by_weight = by_bias = None
     if output_mask[0] and transposed:

@@ -20,6 +20,12 @@ from adjoint.ops.reducing.reduction import log_softmax, softmax
 _ALL = slice(None)
 
 
+def sides(padding: Any, output_padding: Any, transposed: bool) -> tuple[Any, ...]:
+    """The padding before and after; what results are larger by takes from that behind."""
+    larger = output_padding if transposed else [0] * len(padding)
+    return tuple([(length, length - more) for length, more in zip(padding, larger, strict=True)])
+
+
 def convolution(
     input: Any,
     weight: Any,
@@ -32,7 +38,7 @@ def convolution(
     groups: int,
 ) -> Any:
     """A convolution, or a transposed one whose results are larger by output_padding."""
-    around = tuple([(length, length) for length in padding])
+    around = sides(padding, output_padding, transposed)
     rest = (tuple(stride), around, tuple(dilation), groups)
     if not transposed:
         return convolve(input, weight, bias, *rest)

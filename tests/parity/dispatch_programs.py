@@ -305,6 +305,9 @@ DERIVED: dict[str, Any] = {
     "cummax": lambda torch, x, y: x.cummax(1)[0].sum(),
     "rot90": lambda torch, x, y: x.rot90().sum(),
     "a border of numbers": lambda torch, x, y: torch.nn.functional.pad(x, (1, 1), value=2.0).sum(),
+    "larger transposed convolution": lambda torch, x, y: torch.nn.functional.conv_transpose1d(
+        x.view(1, 2, 3), y.view(2, 1, 3), stride=2, padding=1, output_padding=3, dilation=4
+    ).sum(),
     "transposed convolution": lambda torch, x, y: torch.nn.functional.conv_transpose1d(
         x.view(1, 2, 3), y.view(2, 1, 3), y[0, :1], stride=2, output_padding=1
     ).sum(),
