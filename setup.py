@@ -130,11 +130,13 @@ def extensions() -> list[Extension]:
             extension.extra_compile_args += ["-fno-semantic-interposition", "-fvisibility=hidden"]
             # GCC would take functions of 30 in: 48 kB more in the wheel, and no faster.
             extension.extra_compile_args += ["--param", "max-inline-insns-auto=22"]
+            if native not in extension.sources:  # a stub needs nothing of what C sets up: 24 kB
+                extension.extra_link_args += ["-nostartfiles", "-Wl,-z,noseparate-code"]
     built += [*loops(), *modules_for_numpy()]
     if sys.platform == "linux":  # what a debugger would read takes a third of the wheel
         for extension in built:  # and nothing is ever thrown through C
             extension.extra_compile_args += ["-g0", "-fno-asynchronous-unwind-tables"]
-            extension.extra_link_args.append("-Wl,-s")
+            extension.extra_link_args += ["-Wl,-s", "-Wl,--build-id=none"]
     return built
 
 
