@@ -73,6 +73,7 @@ LAYERS = [
         "compat.aten_parts",
         "compat.aten_pools",
         "compat.aten_recurrent",
+        "compat.aten_sparse",
         "compat.attention_parts",
         "compat.dispatch_keys",
         "compat.fake_quantization",

@@ -16,6 +16,7 @@ from adjoint.compat.aten_networks import NETWORKS
 from adjoint.compat.aten_parts import PARTS, sides
 from adjoint.compat.aten_pools import POOLS, put_back
 from adjoint.compat.aten_recurrent import RECURRENT
+from adjoint.compat.aten_sparse import SPARSE
 from adjoint.dtypes import BOOL, category_of, uint8
 from adjoint.ops.arranging.arrange import pad
 from adjoint.ops.arranging.conversion import moved, to_copy
@@ -287,7 +288,7 @@ _FUNCTIONS = (
 # Those that no table of adjoint's has.
 _TABLES = (
     *(PARTS, GRADIENTS, NETWORKS, RECURRENT, IMAGES, POOLS),
-    *(BAGS, COUNTS, FOURIER, MATRICES, _FUNCTIONS),
+    *(BAGS, COUNTS, FOURIER, MATRICES, SPARSE, _FUNCTIONS),
 )
 PRIVATE = {
     each.__name__: with_extras(each.__name__, each, exact_out=False, apart=False)

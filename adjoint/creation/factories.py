@@ -11,6 +11,7 @@ from adjoint.backends.chance import Even, Normal
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.dispatch import write_out
 from adjoint.call.layers import Below, open_levels
+from adjoint.call.overriding import created_by, creating_mode
 from adjoint.creation.from_data import array_of, check_array, fitted, is_row, number
 from adjoint.creation.options import Options, finished, shape_of, sizes_of
 from adjoint.device import CPU, device as as_device, get_default_device
@@ -41,7 +42,7 @@ from adjoint.ops.sampling.random import draw_integers, normal_from
 from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
 from adjoint.tensors.size import Size
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 SPARSE = (sparse_coo, sparse_csr, sparse_csc)
 
@@ -108,6 +109,17 @@ def is_size(value: Any) -> bool:
 
 def from_data(value: Any, sizes: tuple[Any, ...]) -> Any:
     """The array of `Tensor(...)`: nothing, sizes, or data as the default floating type."""
+    mode, array = creating_mode(), _array_from(value, sizes)
+    if mode is None:
+        return array
+    if value is None or isinstance(value, Size) or is_size(value):
+        shown = created_by(mode, "empty", (array.shape,), {})
+    else:
+        shown = created_by(mode, "lift_fresh", (Tensor(array, AS_IS),), {})
+    return shown.array if type(shown) is Tensor else array  # a constructor answers no other class
+
+
+def _array_from(value: Any, sizes: tuple[Any, ...]) -> Any:
     numpy_dtype = get_default_dtype().numpy_dtype
     if value is None and not sizes:
         return np.empty(0, numpy_dtype)

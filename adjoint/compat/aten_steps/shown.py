@@ -27,6 +27,7 @@ from adjoint.compat.aten_steps import (
     places,
     products,
     rules,
+    sparse,
 )
 from adjoint.compat.aten_steps.asking import Answerer, Steps
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError
@@ -47,6 +48,7 @@ _STEPS: Final = {
     **fourier.STEPS,
     **inner.STEPS,
     **rules.STEPS,
+    **sparse.STEPS,
 }
 _ALONE: Final = ("add", "mul", "sub", "true_divide")  # unless the first is a number
 _GRADIENTS: Final = {

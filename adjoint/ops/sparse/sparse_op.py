@@ -23,9 +23,12 @@ class SparseOp(Op):
         """See Op."""
         values = [as_tensor(value) for value in values]
         settings = current()
-        xp = backend_of(dispatch.tensors_in(values)[0].spec().array_type).xp
-        with Changed({"grad_enabled": False}):
-            result = dispatch.run_forward(self, xp, values)
+        if settings.modes:
+            result = dispatch.asked_below(settings, False, self, values)
+        else:
+            xp = backend_of(dispatch.tensors_in(values)[0].spec().array_type).xp
+            with Changed({"grad_enabled": False}):
+                result = dispatch.run_forward(self, xp, values)
         recorded = settings.grad_enabled and bool(self.inputs)
         dispatch.keep_history(self, values, [result], False, None, recorded, settings)
         return result
