@@ -83,6 +83,7 @@ LAYERS = [
         "compat.own_arrays",
         "compat.private_functions",
         "compat.pytorch_names",
+        "compat.recurrent_functions",
         "compat.tags",
         "compat.tensor_types",
         "compat.torch_files",
