@@ -6,6 +6,7 @@ all of which lie on one ground (`torch_tree/utils/_python_dispatch.py`).
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 from adjoint.call.context import Changed, below_innermost_mode, current, set_current
@@ -17,6 +18,8 @@ from adjoint.library.custom_op import CustomOpDef
 from adjoint.tensors.tensor import Tensor
 
 GROUND: Final = Ground("a class with __torch_dispatch__", 0)
+# Whether instances of classes are plain tensors here, which nobody is asked about.
+DISABLED: Final[ContextVar[bool]] = ContextVar("adjoint_dispatch_disabled", default=False)
 
 
 @contextmanager

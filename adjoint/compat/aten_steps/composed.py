@@ -31,7 +31,7 @@ from adjoint.compat.aten_steps import (
     composed_windows,
     composed_writing,
 )
-from adjoint.compat.aten_steps.answering import GROUND, asking
+from adjoint.compat.aten_steps.answering import DISABLED, GROUND, asking
 from adjoint.compat.aten_steps.recorded import is_taken_apart
 from adjoint.creation.windows import sampled
 from adjoint.nn.layers.recurrent import along_sequences
@@ -93,7 +93,8 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if function is None and itself is None:
         return NotImplemented
     tensors = tensors_in([*args, *kwargs.values()])
-    if not settings.modes and not any(t.special and lies_in(t, GROUND) for t in tensors):
+    held = any(t.special and lies_in(t, GROUND) for t in tensors)
+    if not settings.modes and (not held or DISABLED.get()):
         return NotImplemented
     if settings.watchers or settings.functions or is_taken_apart():
         return NotImplemented

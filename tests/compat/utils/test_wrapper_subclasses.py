@@ -457,3 +457,28 @@ def test_a_parametrization_that_fails_leaves_such_a_parameter():
     with pytest.raises(KeyError):
         compat.nn.utils.parametrize.register_parametrization(layer, "weight", Failing())
     assert layer.weight.held.tolist() == [3, 6]
+
+
+class Below(compat.Tensor):
+    """Makes each call on the memory of instances, where nobody is asked."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        with compat._C._DisableTorchDispatch():
+            return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: compat.complex(x, x).conj().real,
+        lambda x: compat.nn.functional.conv1d(x[None], x[:, :, None]).sum(),
+        lambda x: compat.nn.functional.adaptive_avg_pool1d(x, 1),
+        lambda x: compat.ops.aten._safe_softmax(x, 0),
+        lambda x: compat.special.entr(x),
+    ],
+)
+def test_calls_on_memory_alone_end(call):
+    plain = compat.tensor([[0.5, 2.0], [1.0, 3.0]])
+    found = call(compat.Tensor._make_subclass(Below, plain))
+    assert found.tolist() == call(plain).tolist()

@@ -9,7 +9,6 @@ see PyTorch's operations and overloads (`compat.aten_steps`).
 import contextlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -26,6 +25,7 @@ from adjoint.call.overriding import created_by, creating_mode
 from adjoint.compat import dispatched_looks
 from adjoint.compat.aten_forms import bound
 from adjoint.compat.aten_steps.answering import (
+    DISABLED,
     GROUND,
     answered,
     asking,
@@ -245,8 +245,6 @@ def _len_torch_dispatch_stack() -> int:
 
 # ---- classes ----
 
-_disabled: Final[ContextVar[bool]] = ContextVar("adjoint_dispatch_disabled", default=False)
-
 
 class Dispatched(Layer):
     """An instance of a class that answers calls; all of its instances share it.
@@ -265,7 +263,7 @@ class Dispatched(Layer):
 
     def call(self, op: Op, values: list[Any]) -> Any:
         """See Layer."""
-        if _disabled.get():
+        if DISABLED.get():
             with below_autograd():
                 return op.run([_bare(value) for value in values])
         tensors = tensors_in(values)
@@ -274,7 +272,7 @@ class Dispatched(Layer):
 
     def change(self, op: Op, values: list[Any]) -> None:
         """See Layer."""
-        if _disabled.get():
+        if DISABLED.get():
             with below_autograd():
                 op.changer.run([_bare(value) for value in values])
         else:
@@ -283,18 +281,18 @@ class Dispatched(Layer):
 
     def said(self, function: Any, args: tuple[Any, ...]) -> Any:
         """What the class says of the looks of an instance; None if it leaves them as they are."""
-        return None if _disabled.get() else answered(function, args, {})
+        return None if DISABLED.get() else answered(function, args, {})
 
     def changes(self, name: str, overload: str, args: tuple[Any, ...]) -> bool:
         """Whether the class makes a change of an instance that is no op; or else it is plain."""
-        if not _disabled.get():
+        if not DISABLED.get():
             answered(named(name, overload), args, {})
-        return not _disabled.get()
+        return not DISABLED.get()
 
     def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         """See Layer."""
         function, given = named(name), {k: v for k, v in options.items() if v is not None}
-        if _disabled.get():
+        if DISABLED.get():
             return function(*[_bare(value) for value in args], **given)  # type: ignore[no-any-return]
         with asking() as ask:
             answer = ask.answerer(function, args, given)
@@ -496,10 +494,10 @@ class dispatch_disabled:
     def __enter__(self) -> None:
         self.unseen = Changed({"modes": ()})
         self.unseen.__enter__()
-        self.token = _disabled.set(True)
+        self.token = DISABLED.set(True)
 
     def __exit__(self, *exc: object) -> None:
-        _disabled.reset(self.token)
+        DISABLED.reset(self.token)
         self.unseen.__exit__(*exc)
 
 
