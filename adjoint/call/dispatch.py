@@ -761,6 +761,8 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
 
 def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[Any]:
     """The arguments with single numbers of the CPU on the device of the others; recorded."""
+    if not any([type(tensor.array) is NDARRAY for tensor in tensors]):
+        return values
     for tensor in tensors:
         if backend_of(tensor.array) is backend:
             where = backend.device(tensor.array)
