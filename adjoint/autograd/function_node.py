@@ -19,9 +19,11 @@ from adjoint.autograd.node import (
 )
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
 from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
+from adjoint.call.overriding import created_by, creating_mode
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.tensors.core import Spec, backend_of, raw
 from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.upper import upper
 
 # What a ctx shows of its node, besides the attributes a Function has set.
 SHOWN = (
@@ -106,6 +108,13 @@ class CtxWithOutputs(FunctionCtx):
             super().__delattr__(name)
 
 
+def apart(tensor: Tensor, node: "FunctionNode") -> Tensor:
+    """The memory of an output alone; modes see that, as in PyTorch, as a detach."""
+    shows = node.shows_outputs and current().modes
+    seen = upper.seen_below("detach", tensor) if shows else None
+    return tensor.shared() if seen is None else seen
+
+
 class Saved:
     """One tensor saved for backward, with the version it had."""
 
@@ -116,12 +125,12 @@ class Saved:
         self.node: Any = None  # weak: of an output whose node is not the Function's own
         self.intermediate = False  # made by forward from its inputs, and no output
 
-    def as_output(self, own: bool) -> None:
-        """It is an output, which refers to the node: keep its memory alone."""
+    def as_output(self, owner: "FunctionNode", packed: bool) -> None:
+        """It is an output, which refers to the node: keep its memory; hooks may take it."""
         tensor = self.value
         self.output_number = tensor.output_number
-        self.node = None if own else weakref.ref(tensor.node)
-        self.value = tensor.shared()
+        self.node = None if tensor.node is owner else weakref.ref(tensor.node)
+        self.value = tensor.shared() if packed else apart(tensor, owner)
 
     def as_view_of_output(self) -> None:
         """It is a view of an output, and its base refers to the node: keep its memory alone."""
@@ -150,7 +159,7 @@ class Saved:
         """The tensor again, with its place in the graph; refused if it was changed since."""
         value = self.value
         if isinstance(value, SavedTensor):
-            tensor: Any = value.unpack()
+            tensor: Any = value.unpack(self.output_number >= 0 and owner.shows_outputs)
         elif value is None:
             return None
         else:
@@ -159,6 +168,8 @@ class Saved:
             tensor = value
         if self.output_number >= 0:
             node = owner if self.node is None else self.node()
+            if current().modes and tensor is value:
+                tensor = apart(tensor, owner)
             return placed(tensor, node, self.output_number)
         if self.intermediate and is_grad_enabled():
             return placed(tensor, owner.lost_history(number, tensor), 0)
@@ -242,6 +253,7 @@ class FunctionNode(Node):
     """The backward of one call of a Function; each Function has a subclass of its own."""
 
     function: Any = None
+    shows_outputs = True  # whether modes see that saved outputs are apart from those that were made
     # Attributes of ctx that are outputs; replaced for one node, never changed for all.
     own_outputs: dict[str, KeptOutput | KeptTuple] = {}  # noqa: RUF012
 
@@ -397,7 +409,9 @@ class FunctionNode(Node):
         if not self.is_output[number]:
             return None
         spec = self.spec_of(number)
-        return Tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype), AS_IS)
+        made = Tensor(backend_of(spec.array_type).xp.zeros(spec.shape, spec.dtype), AS_IS)
+        mode = creating_mode()
+        return made if mode is None else created_by(mode, "absent", (made,), {})
 
     def outgoing(self, answer: Any, create_graph: bool) -> list[Any]:
         """What backward returned, checked, for the tensors among the inputs."""

@@ -249,7 +249,7 @@ class Outputs:
             saved = Saved(tensor)
             if tensor is not None:
                 if tensor.node is self.node or (id(tensor) in self.dirty and tensor.needs_grad):
-                    saved.as_output(tensor.node is self.node)
+                    saved.as_output(self.node, bool(pairs))
                 else:
                     saved.intermediate = self.is_intermediate(tensor)
                     if shows_output(tensor, self.node):

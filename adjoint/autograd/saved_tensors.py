@@ -11,7 +11,7 @@ from adjoint.autograd.hooks import is_traceable, name_of
 from adjoint.autograd.node import AccumulateGrad, Node, edge_node
 from adjoint.backends import lookup
 from adjoint.call.context import change_grad_enabled, current, set_current
-from adjoint.tensors.core import TensorCore, VersionCounter, backend_of
+from adjoint.tensors.core import TensorCore, VersionCounter, backend_of, is_floating
 from adjoint.tensors.upper import renewed, upper
 
 
@@ -30,9 +30,12 @@ class SavedTensor:
         self.output_number = tensor.output_number
         self.pairs = pairs
         self.packed: Any = packed(tensor, pairs)
+        self.opened: TensorCore | None = None  # while a node is run that has unpacked it already
 
-    def unpack(self) -> TensorCore:
-        """The tensor again, checked, with its place in the graph."""
+    def unpack(self, result: bool = False) -> TensorCore:
+        """The tensor again, checked, with its place in the graph; or a result of the node."""
+        if self.opened is not None:
+            return self.opened
         value: Any = unpacked(self.packed, self.pairs)
         give = self.pairs[-1][1]
         if not isinstance(value, TensorCore):
@@ -41,9 +44,12 @@ class SavedTensor:
                 f"'{name_of(give)}' returned {type(value).__name__}"
             )
         self.check(value, give)
+        if (self.needs_grad or (result and is_floating(value.array))) and current().modes:
+            seen = upper.seen_below("detach", value)
+            value = value if seen is None else seen
         node = self.node
         if node is None and not self.needs_grad and not value.needs_grad:
-            return value
+            return value  # type: ignore[no-any-return]  # a mode's
         if isinstance(node, AccumulateGrad):
             if value is node.variable:
                 return value

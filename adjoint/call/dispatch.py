@@ -49,11 +49,13 @@ from adjoint.call.promotion import (
 )
 from adjoint.call.record import (
     cut_of,
+    keep_shown,
     link_views,
     node_of,
     pack_all,
     record,
     settle,
+    to_keep,
 )
 from adjoint.dtypes import can_cast, of_python_scalar
 from adjoint.tensors.core import (
@@ -548,19 +550,25 @@ def watched(op: Any, values: list[Any], settings: Settings) -> Any:
         set_current(settings)
 
 
-def asked_below(settings: Settings, change: bool, op: Any, values: list[Any]) -> Any:
-    """What the innermost mode answers to a call, or to a change of the first argument."""
+def asked_below(
+    settings: Settings, change: bool, op: Any, values: list[Any], kept: list[Any] | None = None
+) -> Any:
+    """What the innermost mode answers to a call, or to a change of the first argument.
+
+    It puts what it has seen as kept of the results into `kept`; None if nothing is recorded.
+    """
     mode = settings.modes[-1]
     try:
         set_current(below_innermost_mode(settings))
-        return mode.change(op, values) if change else mode.call(op, values)
+        return mode.change(op, values, kept) if change else mode.call(op, values, kept)
     finally:
         set_current(settings)
 
 
 def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
     """A call that a mode answers on the tensors as they are; it is recorded here."""
-    out = asked_below(settings, False, op, values)
+    kept = to_keep(op, values, settings)
+    out = asked_below(settings, False, op, values, kept)
     if out is None:
         return None
     several = isinstance(out, tuple)
@@ -574,6 +582,8 @@ def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
             if result.extras is not None:
                 result.extras.creation = DEFAULT_VIEW  # it was made where nothing is recorded
         link_views(op, values, results, settings, several)
+    if kept:
+        keep_shown(results[0].node, kept)
     return out
 
 
@@ -761,7 +771,11 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
 
 def beside(values: list[Any], tensors: list[Tensor], backend: Backend) -> list[Any]:
     """The arguments with single numbers of the CPU on the device of the others; recorded."""
-    if not any([type(tensor.array) is NDARRAY for tensor in tensors]):
+    alone = False
+    for tensor in tensors:
+        if type(tensor.array) is NDARRAY:
+            alone = True
+    if not alone:
         return values
     for tensor in tensors:
         if backend_of(tensor.array) is backend:

@@ -66,6 +66,7 @@ class Watched:
     def __init__(self) -> None:
         self.counters: dict[int, VersionCounter] = {}  # by output
         self.version = 0  # of the only one, if that is an argument that was changed
+        self.shown: list[Any] = []  # what modes saw as kept of them, see call.dispatch.asked_below
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -387,7 +388,7 @@ class OpNode(Node):
         self.check_result(index)
         kept = result[index] if self.outputs is not None else result
         if isinstance(kept, SavedTensor):
-            kept = kept.unpack()
+            kept = kept.unpack(True)
             if kept.layer is None:
                 kept = kept.array
         if not recorded:
@@ -451,6 +452,8 @@ class OpNode(Node):
             self.second = None
             self.result = None
             self.rest = None
+        if self.watched is not None:
+            self.watched.shown = []
 
 
 def items_of(name: str, value: Any, version: Any) -> list[SavedItem]:

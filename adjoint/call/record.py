@@ -334,6 +334,19 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> Non
         node.packed = True
 
 
+def to_keep(op: "Op", values: list[Any], settings: Settings) -> list[Any] | None:
+    """Where a mode puts what is kept of a call's results; None if nothing is, or hooks see it."""
+    if not settings.grad_enabled or settings.saved_hooks or not needing(op, values):
+        return None
+    return []
+
+
+def keep_shown(node: Any, kept: list[Any]) -> None:
+    """Let a node have what a mode has seen as kept of its results: it is seen once more there."""
+    if isinstance(node, OpNode):
+        node.watches().shown = kept
+
+
 # ---- views ----
 
 MANY_STEPS: Final = 8

@@ -35,7 +35,16 @@ from adjoint.call.layers import Below, derivatives, newest, open_levels
 from adjoint.call.op_node import OpNode
 from adjoint.call.overriding import by_mode, override
 from adjoint.call.promotion import common_backend, promoted, unwrapped
-from adjoint.call.record import beginning, extended, needs, pack_all, record, settle
+from adjoint.call.record import (
+    beginning,
+    extended,
+    keep_shown,
+    needs,
+    pack_all,
+    record,
+    settle,
+    to_keep,
+)
 from adjoint.dtypes import bool_, can_cast, from_numpy_dtype
 from adjoint.tensors.core import (
     CUSTOM_VIEW,
@@ -268,8 +277,10 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if op.aligned:
         refuse_partial_overlap(op.name + "_", target, tensors)
     before_change(target)
+    kept: list[Any] | None = None
     if settings.modes:
-        change_below(op, given, settings)
+        kept = None if before is None else to_keep(op, values, settings)
+        change_below(op, given, settings, kept)
     else:
         write_result(op, values, given, target, backend)
     if before is None:
@@ -279,17 +290,19 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     else:
         # As another operand the target is found changed in backward, as in PyTorch.
         rest = [alias_of(target, False) if v is target else v for v in values[1:]]
-        remember_change(op, [before, *rest], target)
+        remember_change(op, [before, *rest], target, kept)
     if before is None:
         settle_view(target)
     return target
 
 
-def change_below(op: "Op", values: list[Any], settings: Settings) -> None:
+def change_below(
+    op: "Op", values: list[Any], settings: Settings, kept: list[Any] | None = None
+) -> None:
     """Let a mode change the first argument; that it is changed once more is counted outside."""
     counter = values[0].counter()
     version = counter.value
-    dispatch.asked_below(settings, True, op, values)
+    dispatch.asked_below(settings, True, op, values, kept)
     counter.value = version
 
 
@@ -673,7 +686,9 @@ def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
     return piece
 
 
-def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
+def remember_change(
+    op: "Op", values: list[Any], target: Tensor, kept: list[Any] | None = None
+) -> None:
     """The autograd half of an in-place change.
 
     The node is made before the version is counted up: an operand that shares the memory, and is
@@ -690,6 +705,8 @@ def remember_change(op: "Op", values: list[Any], target: Tensor) -> None:
         if values[0].needs_grad and values[0].node is None:
             values[0].node = edge_node(target) or _Detached(target)
     node: Node | None = recorded_change(op, values, target)
+    if kept:
+        keep_shown(node, kept)
     counter.bump()
     if node is not None:
         made = rebase(target, node, 0)

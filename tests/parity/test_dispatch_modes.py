@@ -1,5 +1,6 @@
 """What a mode below autograd sees of a program: PyTorch's operations, overloads and arguments."""
 
+import contextlib
 import importlib
 
 import numpy as np
@@ -32,15 +33,14 @@ def shown(library, value):
 
 
 def logged(library, mode, program):
-    """The calls that a mode sees of a program, but for the detach of what PyTorch saves."""
+    """The calls that a mode sees of a program."""
     log = []
 
     class Log(mode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             given = [shown(library, value) for value in args]
             given += [f"{name}={shown(library, value)}" for name, value in (kwargs or {}).items()]
-            if "detach" not in str(func):
-                log.append(f"{func}({', '.join(given)})")
+            log.append(f"{func}({', '.join(given)})")
             return func(*args, **(kwargs or {}))
 
     x = library.tensor([[0.1, 0.2, 0.3], [0.5, 0.7, 0.9]], requires_grad=True)
@@ -583,3 +583,96 @@ def test_schemas_and_tags_are_pytorchs(torch):
         assert {tag.name for tag in ours.tags} == {tag.name for tag in theirs.tags}
     arguments = compat.ops.aten.contiguous.default._schema.arguments
     assert arguments[1].default_value is compat.contiguous_format
+
+
+class _Kept:
+    """Programs in which results are kept for the backward pass, each given a library and a leaf."""
+
+    @staticmethod
+    def of(library):
+        class Exp(library.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                y, z = x.exp(), x * 2
+                ctx.save_for_backward(x, y, z)
+                return y, z
+
+            @staticmethod
+            def backward(ctx, of_y, of_z):
+                _, y, _ = ctx.saved_tensors
+                return of_y * y + of_z * 2
+
+        def hooked(pack, unpack, function):
+            def program(x):
+                with library.autograd.graph.saved_tensors_hooks(pack, unpack):
+                    return function(x)
+
+            return program
+
+        same, copied = (lambda t: t), (lambda t: t.clone())
+        return {
+            "a Function": lambda x: sum(each.sum() for each in Exp.apply(x)),
+            "a Function with hooks": hooked(same, same, lambda x: Exp.apply(x)[0].sum()),
+            "hooks": hooked(same, same, lambda x: (x * 1).tanh().exp().sum()),
+            "hooks that copy results": hooked(copied, copied, lambda x: x.exp().sum()),
+            "hooks on arguments": hooked(same, same, lambda x: ((x * 1) * (x + 1)).sum()),
+            "hooks of a reduction": hooked(same, same, lambda x: x.amax(0).sum()),
+            "hooks of indices": hooked(same, same, lambda x: (x * 1).max(0)[0].sum()),
+            "in place": lambda x: (x * 1).sigmoid_().sum(),
+            "under no_grad": lambda x: (x.exp().detach() * x).sum(),
+            "several": lambda x: sum(e.abs().sum() for e in library.linalg.qr(x)),
+            "checked": lambda x: library.linalg.inv(x @ x.T).sum(),
+            "of a divisor": lambda x: (1 / x).sum(),
+            "twice": lambda x: x.exp().exp().sum(),
+        }
+
+
+@pytest.mark.parametrize("name", _Kept.of(compat))
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_mode_sees_what_is_kept_of_results(torch, name, recorded):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    def derived(library, x, y):
+        program = _Kept.of(library)[name]
+        if recorded:
+            first = library.autograd.grad(program(x), x, create_graph=True)
+            if first[0].requires_grad:
+                library.autograd.grad(first[0].sum(), x)
+        else:
+            loss = program(x)
+            loss.backward(retain_graph=True)
+            loss.backward()
+
+    both = logged(compat, TorchDispatchMode, derived), logged(torch, Theirs, derived)
+    if recorded:  # whose second gradients are in other steps: what is kept counts
+        both = tuple([step for step in each if "detach" in step] for each in both)
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("reduction", ["amax", "logsumexp", "prod", "std"])
+def test_hooks_unpack_once_under_a_mode(reduction):
+    class Looking(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    counts = []
+    for mode in (contextlib.nullcontext(), Looking()):
+        calls = []
+
+        def pack(tensor, calls=calls):
+            calls.append("pack")
+            return tensor
+
+        def unpack(tensor, calls=calls):
+            calls.append("unpack")
+            return tensor
+
+        x = compat.tensor([[0.1, 0.2], [0.5, 0.7]], requires_grad=True)
+        dims = (0,) if reduction == "logsumexp" else ()
+        with mode:
+            with compat.autograd.graph.saved_tensors_hooks(pack, unpack):
+                loss = getattr(x, reduction)(*dims).sum()
+            loss.backward()
+        counts.append((calls.count("pack"), calls.count("unpack")))
+    assert counts[0] == counts[1]
+    assert counts[0][0] == counts[0][1] > 0

@@ -32,19 +32,23 @@ def _true_divide(ask: Steps, kept: Kept, grad: Any) -> Any:
     by_input = by_other = None
     other = kept.value(1)
     if kept.wanted[1]:
-        by_other = _by_divisor(ask, grad, kept.value(0), other)
+        by_other = _by_divisor(ask, grad, kept, other)
     if kept.wanted[0]:
         by_input = ask("div", grad, other)
     return by_input, by_other
 
 
-def _by_divisor(ask: Steps, grad: Any, input: Any, other: Any) -> Any:
+def _by_divisor(ask: Steps, grad: Any, kept: Kept, other: Any) -> Any:
+    input = kept.value(0)
     if isinstance(input, Tensor):
         steeper = ask("div", ask("div", input, other), other)
         return ask("mul", ask("neg", grad), steeper)
+    grad = ask("mul", grad, input)
+    if kept.shown:
+        return _by_inverse(ask, grad, ask("detach", kept.shown[0]))
     with unseen():
         inverse = 1 / other
-    return _by_inverse(ask, ask("mul", grad, input), inverse)
+    return _by_inverse(ask, grad, inverse)
 
 
 def _by_inverse(ask: Steps, grad: Any, inverse: Any) -> Any:

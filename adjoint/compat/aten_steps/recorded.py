@@ -10,14 +10,15 @@ from adjoint.autograd.entry_points import grad as gradient_of
 from adjoint.autograd.function import Function
 from adjoint.autograd.function_node import FunctionNode
 from adjoint.autograd.grad_mode import enable_grad
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import current, is_grad_enabled
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.asking import Steps
-from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside
+from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside, kept_results
 from adjoint.compat.torch_tree import ops
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.arranging.shape import expand
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 _taken_apart: Final[ContextVar[bool]] = ContextVar("adjoint_taken_apart", default=False)
 _BEFORE: Final = 2  # what a Function is given before the arguments of the operation
@@ -67,7 +68,9 @@ class Operation:
             words = self.name.partition(".")[0].lstrip("_").split("_")
             shown = "".join(word[:1].upper() + word[1:] for word in words)
             function = _functions[self.name] = type(shown, (_Recorded,), {})
-        return function.apply(self, named, *args)
+        settings = current()
+        shows = settings.grad_enabled and bool(settings.modes) and not settings.saved_hooks
+        return function.apply(self, (named, shows), *args)
 
 
 _functions: dict[str, type[Function]] = {}
@@ -107,6 +110,8 @@ def _recording(back: Operation | bool) -> Steps:
 class _Node(FunctionNode):
     """The node of an operation, which computes no gradient that a pass does not want."""
 
+    shows_outputs = False
+
     def apply(self, grads: Any, create_graph: Any = None, wanted: Any = None, *more: Any) -> Any:
         """See FunctionNode."""
         edges = iter(wanted if isinstance(wanted, list) else ())
@@ -116,18 +121,25 @@ class _Node(FunctionNode):
 
 
 class _Recorded(Function):
-    """Calls of an operation, which comes first, and then a dict of its arguments by name."""
+    """Calls of an operation: that comes first, and then its arguments by name, and a flag.
+
+    If that is set, modes see what PyTorch keeps of results, and once more in the backward pass.
+    """
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls._backward_cls = type(f"{cls.__name__}Backward0", (_Node, cls._backward_cls), {})
 
     @staticmethod
-    def forward(ctx: Any, operation: Operation, named: dict[str, Any], *args: Any) -> Any:
+    def forward(ctx: Any, operation: Operation, how: tuple[Any, bool], *args: Any) -> Any:
         """The results of the operation that are answered."""
+        named, shows = how
+        ctx.kept = []
         with asking() as ask:
             answer = ask(operation.name, *args, **named)
-        results = answer if isinstance(answer, (tuple, list)) else (answer,)
+            results = answer if isinstance(answer, (tuple, list)) else (answer,)
+            if shows and any(ctx.needs_input_grad):
+                ctx.kept = [ask("detach", results[n]) for n in kept_results(operation.name)]
         for place in operation.outputs:
             if not isinstance(results[place], Tensor):
                 raise RuntimeError(
@@ -157,6 +169,8 @@ class _Recorded(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients of the arguments, in PyTorch's steps unless they are recorded."""
         operation = ctx.operation
+        for kept in ctx.kept if current().modes else ():
+            upper.seen_below("detach", kept)
         values = [
             other if tensor is None else tensor
             for tensor, other in zip(ctx.saved_tensors, ctx.others, strict=True)

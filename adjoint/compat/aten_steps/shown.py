@@ -8,7 +8,7 @@ arguments of the op, asks for the steps one by one, and returns what the op does
 from typing import Any, Final
 
 from adjoint.autograd.saved_tensors import SavedTensor
-from adjoint.call.half_precision import half_type
+from adjoint.call.half_precision import half_type, is_half
 from adjoint.compat import pytorch_names
 from adjoint.compat.aten_forms import better, bound, by_names, forms
 from adjoint.compat.aten_steps import (
@@ -119,8 +119,8 @@ def writing(name: str, overload: str) -> str | None:
 def knows_gradients(node: Any, grads: list[Any]) -> bool:
     """Whether PyTorch's steps of a node's gradients are known, and to be made here.
 
-    Not inside a transform, nor of what hooks have packed, which is unpacked but once; complex
-    numbers and those of 16 bits are left to the rules, which are wider inside.
+    Not inside a transform; complex numbers and those of 16 bits are left to the rules, which are
+    wider inside.
     """
     if node.op.name not in _GRADIENTS:
         return False
@@ -129,7 +129,8 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
     kept = [node.kept(place) for place in range(len(node.op.parameters))]
     for value in (*grads, *results, *kept):
         if isinstance(value, SavedTensor):
-            return False
+            if (value.dtype.kind == "c" and not of_complex) or is_half(value.dtype):
+                return False
         if isinstance(value, TensorCore):
             inside = value.layer is not None and value.layer.level.number > 0
             is_complex = value.array.dtype.kind == "c" and not of_complex
@@ -139,10 +140,9 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
 
 
 def gradients_in_steps(
-    node: Any, grads: list[Any], wanted: list[bool], answerer: Answerer
+    node: Any, grads: list[Any], kept: Kept, answerer: Answerer
 ) -> list[Any] | None:
     """What is answered to a step of a backward pass; None if the node keeps too little for it."""
-    kept = Kept(node, wanted)
     try:
         found = list(_GRADIENTS[node.op.name](Steps(answerer), kept, *grads))
     except TooLittleKeptError:

@@ -34,9 +34,10 @@ from adjoint.compat.aten_steps.answering import (
     refused,
     rule_of,
 )
-from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.asking import Answerer, Steps
 from adjoint.compat.aten_steps.composed import composed
 from adjoint.compat.aten_steps.handed import handed, retained
+from adjoint.compat.aten_steps.kept import Kept, beside, kept_results
 from adjoint.compat.aten_steps.shown import (
     call_in_steps,
     change_in_steps,
@@ -95,16 +96,28 @@ def _seen_out(op: Op, values: list[Any], out: Any) -> Any:
     return out
 
 
+def _show_results(node: Any) -> None:
+    """Let modes see, as PyTorch's do, that a node takes what it has kept of its results."""
+    if node.watched is None or node.packed or node.op.name == "true_divide":
+        return  # hooks give it, or it is taken after the first of two steps
+    for kept in node.watched.shown:
+        _seen_below("detach", kept)
+
+
 def _gradients(node: Any, grads: list[Any], wanted: list[bool]) -> list[Any] | None:
     """See tensors.upper."""
     settings = current()
+    if settings.modes:
+        _show_results(node)
     if settings.grad_enabled or not knows_gradients(node, grads):
         return None
     held = any(isinstance(grad, Tensor) and lies_in(grad, GROUND) for grad in grads)
     if not settings.modes and not held:
         return None
+    kept = Kept(node, wanted)
     with asking() as ask:
-        return gradients_in_steps(node, grads, wanted, ask.answerer)
+        found = gradients_in_steps(node, grads, kept, ask.answerer)
+    return kept.by_rules(grads) if found is None and kept.opened else found
 
 
 class TorchDispatchMode(Scope):
@@ -118,16 +131,30 @@ class TorchDispatchMode(Scope):
         """Answer a call; a mode that only looks calls func itself."""
         raise NotImplementedError(f"{type(self).__name__} defines no __torch_dispatch__")
 
-    def call(self, op: Any, values: list[Any]) -> Any:
+    def call(self, op: Any, values: list[Any], kept: list[Any] | None = None) -> Any:
         """See call.dispatch.asked_below."""
         tensors = tensors_in(values)
         with beneath(tensors):
-            return results(op, call_in_steps(op, values, self.answered), tensors)
+            return results(op, call_in_steps(op, values, self._answerer(kept)), tensors)
 
-    def change(self, op: Op, values: list[Any]) -> None:
+    def change(self, op: Op, values: list[Any], kept: list[Any] | None = None) -> None:
         """See call.dispatch.asked_below."""
         with beneath(tensors_in(values)):
-            change_in_steps(op, values, self.answered)
+            change_in_steps(op, values, self._answerer(kept))
+
+    def _answerer(self, kept: list[Any] | None) -> Answerer:
+        """What answers operations, and shows after each what PyTorch keeps of its results."""
+        if kept is None:
+            return self.answered
+
+        def answer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            found = self.answered(function, args, kwargs)
+            for number in kept_results(str(function)):
+                result = found[number] if isinstance(found, (tuple, list)) else found
+                kept.append(self.answered(named("detach"), (result,), {}))
+            return found
+
+        return answer
 
     def answered(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the mode answers to one operation of PyTorch's."""
@@ -151,6 +178,8 @@ class TorchDispatchMode(Scope):
             kind = {"dtype": kwargs["dtype"]} if "dtype" in kwargs else {}
             shown = Steps(self.answered)(name, *args, **kind)
             return shown.requires_grad_() if kwargs.get("requires_grad") else shown
+        if name == "absent":  # a gradient that did not come
+            return Steps(self.answered)("zeros", list(args[0].shape), **beside(args[0]))
         if name == "start":  # of a backward pass
             name, kwargs = "ones_like", {"memory_format": preserve_format}
         options = {
