@@ -38,6 +38,36 @@ def wide() -> Iterator[None]:
 # ---- the backend itself ----
 
 
+@pytest.mark.parametrize("kind", ["bool", "int8", "uint32", "float16", "bfloat16", "complex64"])
+@pytest.mark.parametrize("shape", [(), (0, 3), (5,), (2, 3)])
+def test_values_are_read_into_memory_of_their_own(kind: str, shape: tuple[int, ...]) -> None:
+    expected = np.arange(np.prod(shape)).reshape(shape[::-1]).T.astype(jnp.dtype(kind))
+    array = jnp.asarray(expected)
+    found = backend_of(array).to_numpy(array)
+    assert (found.dtype, found.shape) == (expected.dtype, shape)
+    assert np.array_equal(found, expected)
+    found[...] = 1
+    assert np.array_equal(backend_of(array).to_numpy(array), expected)
+
+
+def test_what_failed_in_the_device_is_not_read_as_values() -> None:
+    calls: list[int] = []
+
+    def host(value: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1:
+            raise ValueError("the second call fails")
+        return np.asarray(value)
+
+    @jax.jit
+    def program(value: Any) -> Any:
+        return jax.pure_callback(host, jax.ShapeDtypeStruct((), jnp.float32), value) + 1
+
+    assert Tensor(program(jnp.float32(1))).item() == 2
+    with pytest.raises(Exception, match="the second call fails"):
+        Tensor(program(jnp.float32(1))).item()
+
+
 def test_arrays_and_tracers_belong_to_it() -> None:
     found = backend_of(jnp.ones(2))
     assert found.name == "jax"
