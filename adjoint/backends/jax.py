@@ -252,6 +252,12 @@ def _on_host(name: str) -> Callable[..., Any]:
     return call
 
 
+def _type_of_values() -> Any:
+    """The type of arrays that have values, also if this file is first imported while JAX traces."""
+    with jax.ensure_compile_time_eval():
+        return type(jnp.zeros(()))
+
+
 @functools.lru_cache(64)
 def _ours(place: Any) -> device:
     """Our device for JAX's; for a sharding, by which an array is spread, one without a number."""
@@ -284,7 +290,7 @@ class JaxBackend(Backend):
     name = "jax"
     libraries = ("jax", "jaxlib")
     device_type = "xla"
-    array_type = type(jnp.zeros(()))
+    array_type = _type_of_values()
     mutable = False
     xp = JaxNamespace(jnp)
 

@@ -1,6 +1,7 @@
 """The JAX backend: the same programs on XLA, and the unchanged engine under `jax.jit`."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tests.backends import (
     mlp_step,
     run,
 )
+from tests.interpreter import fresh_python
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
@@ -48,6 +50,21 @@ def test_values_are_read_into_memory_of_their_own(kind: str, shape: tuple[int, .
     assert np.array_equal(found, expected)
     found[...] = 1
     assert np.array_equal(backend_of(array).to_numpy(array), expected)
+
+
+def test_a_backend_first_met_while_jax_traces_knows_what_has_values(tmp_path: Path) -> None:
+    program = """
+import jax, jax.numpy as jnp, adjoint
+
+def slope(array):
+    leaf = adjoint.Tensor(array).requires_grad_()
+    adjoint.tanh(leaf).sum().backward()
+    return leaf.grad.array
+
+found = jax.jit(slope)(jnp.ones(3))
+assert isinstance(found, adjoint.backends.backend_of(found).array_type)
+"""
+    fresh_python("-c", program, cwd=tmp_path)
 
 
 def test_what_failed_in_the_device_is_not_read_as_values() -> None:
