@@ -52,13 +52,13 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
 
 
 def aliased(tensor: Tensor, kind: Any = Tensor) -> Tensor:
-    """The same memory and history, whatever is between: no class and no mode sees it.
+    """The same memory and history, whatever is between: only a class below autograd sees it.
 
     Refused if it is for an instance of a class that can't be one on this tensor.
     """
     if kind is not Tensor:
         _check(kind, tensor)
-    with unseen():
+    with Changed({"overrides": False, "functions": (), "modes": ()}):
         shown: Tensor = alias(tensor)
     return shown
 

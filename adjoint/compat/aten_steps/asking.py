@@ -24,7 +24,8 @@ class Steps:
                 raise RuntimeError(
                     f"{name}(): expected a Tensor for its first argument, but got None"
                 )
-            return self.answerer(ops.named(name), args, kwargs)
+            name, _, overload = name.partition(".")
+            return self.answerer(ops.named(name, overload or None), args, kwargs)
         form, given = found
         return self.answerer(ops.named(form.name, form.overload), *form.spelled(given))
 

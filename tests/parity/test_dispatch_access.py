@@ -1,0 +1,210 @@
+"""What modes and classes see of calls that read, copy or share a tensor."""
+
+import copy
+import importlib
+import io
+import pickle
+
+import numpy as np
+import pytest
+
+
+def coordinates(torch, values=(3.0, 4.0, 5.0)):
+    return torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 0]], list(values), (2, 3))
+
+
+def rows(torch):
+    return torch.tensor([[0.0, 1.0], [2.0, 0.0]]).to_sparse_csr()
+
+
+def numbers(torch):
+    return torch.arange(6.0).reshape(2, 3)
+
+
+def joined(torch):
+    return coordinates(torch).coalesce()
+
+
+def columns(torch):
+    return torch.tensor([[0.0, 1.0], [2.0, 0.0]]).to_sparse_csc()
+
+
+def one(torch):
+    return torch.tensor(2.0)
+
+
+def storage(torch):
+    return numbers(torch).untyped_storage()
+
+
+def file_of(torch):
+    file = io.BytesIO()
+    torch.save({"a": numbers(torch), "p": torch.nn.Parameter(numbers(torch))}, file)
+    return file.getvalue()
+
+
+READS = {
+    "indices": (joined, lambda torch, s: s.indices()),
+    "_indices": (coordinates, lambda torch, s: s._indices()),
+    "_values": (coordinates, lambda torch, s: s._values()),
+    "_nnz": (coordinates, lambda torch, s: s._nnz()),
+    "_nnz of rows": (rows, lambda torch, s: s._nnz()),
+    "is_coalesced": (coordinates, lambda torch, s: s.is_coalesced()),
+    "coalesce": (coordinates, lambda torch, s: s.coalesce()),
+    "coalesce again": (joined, lambda torch, s: s.coalesce()),
+    "_coalesced_": (coordinates, lambda torch, s: s._coalesced_(True).is_coalesced()),
+    "sparse_dim": (coordinates, lambda torch, s: s.sparse_dim()),
+    "dense_dim": (coordinates, lambda torch, s: s.dense_dim()),
+    "sparse_dim of a dense one": (numbers, lambda torch, x: x.sparse_dim()),
+    "dense_dim of a dense one": (numbers, lambda torch, x: x.dense_dim()),
+    "crow_indices": (rows, lambda torch, s: s.crow_indices()),
+    "col_indices": (rows, lambda torch, s: s.col_indices()),
+    "ccol_indices": (columns, lambda torch, s: s.ccol_indices()),
+    "row_indices": (columns, lambda torch, s: s.row_indices()),
+    "data": (numbers, lambda torch, x: x.data),
+    "numpy": (numbers, lambda torch, x: x.numpy()),
+    "numpy by force": (numbers, lambda torch, x: x.requires_grad_().numpy(force=True)),
+    "an array": (numbers, lambda torch, x: np.asarray(x)),
+    "format": (one, lambda torch, x: f"{x:.2f} {x}"),
+    "as_subclass": (numbers, lambda torch, x: x.as_subclass(torch.Tensor)),
+    "is_same_size": (numbers, lambda torch, x: x.is_same_size(x)),
+    "is_same_size of complex": (numbers, lambda torch, x: (x + 0j).is_same_size(x)),
+    "is_pinned": (numbers, lambda torch, x: x.is_pinned()),
+    "untyped_storage": (numbers, lambda torch, x: x.untyped_storage().nbytes()),
+    "a new storage": (numbers, lambda torch, x: torch.UntypedStorage(4).nbytes()),
+    "a storage's copy": (storage, lambda torch, s: s.clone().tolist()[:1]),
+    "a storage's element": (storage, lambda torch, s: s[0]),
+    "a storage filled": (storage, lambda torch, s: s.fill_(1)[2]),
+    "set_ to a storage": (numbers, lambda torch, x: x.set_(numbers(torch).untyped_storage())),
+    "set_ to a pattern": (numbers, lambda torch, x: x.set_(x.untyped_storage(), 1, (2,), (2,))),
+    "set_ to a tensor's": (numbers, lambda torch, x: x.set_(x, 1, (2,))),
+    "set_ to nothing": (numbers, lambda torch, x: x.set_()),
+    "copy": (numbers, lambda torch, x: copy.copy(x)),
+    "deepcopy": (numbers, lambda torch, x: copy.deepcopy(x)),
+    "deepcopy of a number": (one, lambda torch, x: copy.deepcopy(x)),
+    "deepcopy of a view": (numbers, lambda torch, x: copy.deepcopy(x[1])),
+    "deepcopy of a leaf": (numbers, lambda torch, x: copy.deepcopy(x.requires_grad_())),
+    "deepcopy of a sparse one": (coordinates, lambda torch, s: copy.deepcopy(s)),
+    "unpickled": (lambda torch: pickle.dumps(numbers(torch)), lambda torch, b: pickle.loads(b)),
+    "loaded": (file_of, lambda torch, b: list(torch.load(io.BytesIO(b)).values())),
+}
+
+
+def shown(library, value):
+    """A value as text: tensors by their numbers, storages by their kind."""
+    if isinstance(value, library.Tensor):
+        value = value.detach()
+        value = value if value.layout is library.strided else value.to_dense()
+        return [str(value.dtype).rpartition(".")[2], value.tolist()]
+    if isinstance(value, (list, tuple)):
+        return [shown(library, each) for each in value]
+    return "storage" if "Storage" in type(value).__name__ else str(value)
+
+
+def seen(library, made, function):
+    """The calls that a mode sees, their sizes too, and the answer."""
+    dispatch = importlib.import_module(f"{library.__name__}.utils._python_dispatch")
+    log = []
+
+    def sizes(value):
+        if isinstance(value, library.Tensor):
+            return list(value.shape)
+        return [sizes(each) for each in value] if isinstance(value, (list, tuple)) else None
+
+    class Log(dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            log.append((str(func), [sizes(each) for each in args]))
+            return func(*args, **(kwargs or {}))
+
+    given = made(library)
+    with Log():
+        answer = function(library, given)
+    return log, shown(library, answer), given
+
+
+@pytest.fixture(name="compat")
+def _compat():
+    return importlib.import_module("adjoint.compat.torch")
+
+
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning", "ignore:TypedStorage:UserWarning")
+@pytest.mark.parametrize("name", READS)
+def test_a_mode_sees_the_same(torch, compat, name):
+    (ours, found, _), (theirs, expected, _) = (seen(each, *READS[name]) for each in (compat, torch))
+    if name == "a storage's copy":  # PyTorch reads a list element by element
+        theirs = theirs[: len(ours)]
+    assert (ours, found) == (theirs, expected)
+
+
+def wrapper(library):
+    """A class that holds a tensor, and notes what it is asked."""
+    log = []
+
+    class Holder(library.Tensor):
+        @staticmethod
+        def __new__(cls, inner):
+            return library.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            log.append(str(func))
+            inner = [each.inner if isinstance(each, Holder) else each for each in args]
+            found = func(*inner, **(kwargs or {}))
+            return Holder(found) if isinstance(found, library.Tensor) else found
+
+    return Holder, log
+
+
+HELD = (
+    *("indices", "_indices", "_values", "_nnz", "is_coalesced", "_coalesced_", "sparse_dim"),
+    *("dense_dim", "crow_indices", "col_indices", "data", "is_same_size", "is_pinned", "deepcopy"),
+)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
+@pytest.mark.parametrize("name", HELD)
+def test_a_class_is_asked_the_same(torch, compat, name):
+    answers = []
+    for library in (compat, torch):
+        made, function = READS[name]
+        holder, log = wrapper(library)
+        held = holder(made(library))
+        found = function(library, held)
+        found = found.inner if isinstance(found, holder) else found
+        answers.append((log, shown(library, found)))
+    assert answers[0] == answers[1]
+
+
+def test_what_a_mode_answers_is_what_the_caller_gets(torch, compat):
+    def answers(library):
+        dispatch = importlib.import_module(f"{library.__name__}.utils._python_dispatch")
+
+        class More(dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                found = func(*args, **(kwargs or {}))
+                if isinstance(found, library.Tensor):
+                    return found + 1
+                return not found if isinstance(found, bool) else found + 7
+
+        x, s, version = library.ones(2), joined(library), library.ones(2)
+        with More():
+            found = [x.numpy().tolist(), x.data, s.indices(), s._nnz(), s.is_coalesced()]
+            found += [s.sparse_dim(), x.is_same_size(x), x.is_pinned(), version.data, f"{x[0]:.1f}"]
+        return shown(library, [*found, version._version])
+
+    assert answers(compat) == answers(torch)
+
+
+def test_loading_under_a_fake_mode_gives_fakes(torch, compat):
+    def kinds(library):
+        fakes = importlib.import_module(f"{library.__name__}._subclasses.fake_tensor")
+        saved = file_of(library)
+        with fakes.FakeTensorMode(allow_non_fake_inputs=True) as mode:
+            loaded = library.load(io.BytesIO(saved))
+            made = copy.deepcopy(mode.from_tensor(library.ones(2)))
+        return [(type(each).__name__, list(each.shape)) for each in (*loaded.values(), made)]
+
+    assert kinds(compat) == kinds(torch)
