@@ -1,4 +1,4 @@
-"""What modes and classes see of calls that read, copy or share a tensor."""
+"""What modes and classes see of calls that read, copy or share a tensor, and of lists of them."""
 
 import copy
 import importlib
@@ -35,6 +35,18 @@ def one(torch):
 
 def storage(torch):
     return numbers(torch).untyped_storage()
+
+
+def parameters(torch):
+    found = [torch.nn.Parameter(torch.ones(n, 2)) for n in (1, 2)]
+    found.append(torch.nn.Parameter(torch.ones(2, dtype=torch.float64)))
+    for each in found:
+        each.grad = torch.full_like(each, 3.0).detach()
+    return found
+
+
+def lists(torch):
+    return [torch.ones(2), torch.full((3,), 2.0)]
 
 
 def file_of(torch):
@@ -88,6 +100,34 @@ READS = {
     "unpickled": (lambda torch: pickle.dumps(numbers(torch)), lambda torch, b: pickle.loads(b)),
     "loaded": (file_of, lambda torch, b: list(torch.load(io.BytesIO(b)).values())),
 }
+CHANGES = {
+    "clip_grad_norm_": lambda torch, p: torch.nn.utils.clip_grad_norm_(p, 1.0),
+    "of one": lambda torch, p: torch.nn.utils.clip_grad_norm_(p[0], 1.0),
+    "of order 3": lambda torch, p: torch.nn.utils.clip_grad_norm_(p, 1.0, 3),
+    "by the greatest": lambda torch, p: torch.nn.utils.clip_grad_norm_(p, 1.0, float("inf")),
+    "one by one": lambda torch, p: torch.nn.utils.clip_grad_norm_(p, 1.0, foreach=False),
+    "of finite ones": lambda torch, p: torch.nn.utils.clip_grad_norm_(p, 1.0, 2, True),
+    "small already": lambda torch, p: torch.nn.utils.clip_grad_norm_(p, 1e6),
+    "values": lambda torch, p: torch.nn.utils.clip_grad_value_(p, 1.0),
+    "values one by one": lambda torch, p: torch.nn.utils.clip_grad_value_(p, 1.0, foreach=False),
+    "get_total_norm": lambda torch, p: torch.nn.utils.get_total_norm([q.grad for q in p]),
+    "by a norm": lambda torch, p: torch.nn.utils.clip_grads_with_norm_(p, 1.0, torch.tensor(4.0)),
+}
+LISTS = {
+    "add": lambda torch, a: torch._foreach_add(a, a, alpha=2),
+    "add_": lambda torch, a: torch._foreach_add_(a, 2),
+    "mul_ by a tensor": lambda torch, a: torch._foreach_mul_(a, torch.tensor(2.0)),
+    "div by numbers": lambda torch, a: torch._foreach_div(a, [1.0, 2.0]),
+    "sqrt": lambda torch, a: torch._foreach_sqrt(a),
+    "norm": lambda torch, a: torch._foreach_norm(a),
+    "addcdiv_": lambda torch, a: torch._foreach_addcdiv_(a, a, a, value=2.0),
+    "addcmul": lambda torch, a: torch._foreach_addcmul(a, a, a, [1.0, 2.0]),
+    "lerp_": lambda torch, a: torch._foreach_lerp_(a, lists(torch), 0.5),
+    "copy_": lambda torch, a: torch._foreach_copy_(a, lists(torch)),
+    "maximum_": lambda torch, a: torch._foreach_maximum_(a, 1.5),
+    "a power": lambda torch, a: torch._foreach_pow(2.0, a),
+    "zero_": lambda torch, a: torch._foreach_zero_(a),
+}
 
 
 def shown(library, value):
@@ -134,6 +174,62 @@ def test_a_mode_sees_the_same(torch, compat, name):
     if name == "a storage's copy":  # PyTorch reads a list element by element
         theirs = theirs[: len(ours)]
     assert (ours, found) == (theirs, expected)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_mode_sees_gradients_clipped(torch, compat, name):
+    (ours, found, left), (theirs, expected, right) = (
+        seen(each, parameters, CHANGES[name]) for each in (compat, torch)
+    )
+    assert ours == theirs
+    grads = [[each.grad.tolist() for each in side] for side in (left, right)]
+    np.testing.assert_allclose(
+        np.concatenate([np.ravel(each) for each in grads[0]]),
+        np.concatenate([np.ravel(each) for each in grads[1]]),
+        rtol=1e-6,
+    )
+    assert (found == "None") == (expected == "None")
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_mode_sees_lists_as_one(torch, compat, name):
+    (ours, found, left), (theirs, expected, right) = (
+        seen(each, lists, LISTS[name]) for each in (compat, torch)
+    )
+    assert ours == theirs
+    if not name.split(" ")[0].endswith("_"):  # in place PyTorch answers the list, or nothing
+        np.testing.assert_allclose(
+            np.concatenate([np.ravel(each) for _, each in found]),
+            np.concatenate([np.ravel(each) for _, each in expected]),
+            rtol=1e-6,
+        )
+    assert [each.tolist() for each in left] == [each.tolist() for each in right]
+
+
+@pytest.mark.parametrize("name", [*CHANGES])
+def test_a_mode_that_fails_leaves_all_gradients(compat, name):
+    """Whichever of the calls it refuses, before it or after."""
+    dispatch = importlib.import_module("adjoint.compat.torch.utils._python_dispatch")
+
+    class Fails(dispatch.TorchDispatchMode):
+        def __init__(self, left):
+            super().__init__()
+            self.left = left
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            answer = func(*args, **(kwargs or {}))
+            self.left -= 1
+            if not self.left:
+                raise ValueError("refused")
+            return answer
+
+    calls = len(seen(compat, parameters, CHANGES[name])[0])
+    for number in range(1, calls + 1):
+        given = parameters(compat)
+        before = [each.grad.tolist() for each in given]
+        with Fails(number), pytest.raises(ValueError, match="refused"):
+            CHANGES[name](compat, given)
+        assert [each.grad.tolist() for each in given] == before
 
 
 def wrapper(library):

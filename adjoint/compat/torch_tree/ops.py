@@ -17,6 +17,7 @@ from adjoint.creation import factories, windows
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.ops import PUBLIC
 from adjoint.ops.composites import COMPOSITES
+from adjoint.ops.foreach import FOREACH
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE
 from adjoint.tensors.tensor import Tensor
@@ -34,6 +35,7 @@ _FUNCTIONS: dict[str, Any] = {
     **{name: getattr(factories, name) for name in factories.__all__},
     **{name: getattr(windows, name) for name in windows.__all__},
     **{name: getattr(Tensor, name) for name in factories.METHODS},
+    **FOREACH,
     "_local_scalar_dense": Tensor.item,
     "detach": Tensor.detach,
     "sym_size": Tensor.size,  # type: ignore[attr-defined]  # given by the tables
