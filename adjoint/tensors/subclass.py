@@ -52,13 +52,13 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
 
 
 def aliased(tensor: Tensor, kind: Any = Tensor) -> Tensor:
-    """The same memory and history, whatever is between: only a class below autograd sees it.
+    """The same memory and history, whatever is between: only those below autograd see it.
 
     Refused if it is for an instance of a class that can't be one on this tensor.
     """
     if kind is not Tensor:
         _check(kind, tensor)
-    with Changed({"overrides": False, "functions": (), "modes": ()}):
+    with unseen():
         shown: Tensor = alias(tensor)
     return shown
 
@@ -66,7 +66,8 @@ def aliased(tensor: Tensor, kind: Any = Tensor) -> Tensor:
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same memory and history as an instance of cls."""
     _check(cls, self)
-    shown = aliased(self)
+    with Changed({"modes": ()}):
+        shown = aliased(self)
     made = instance(cls, shown.array)
     made.take_over(shown)
     return made

@@ -55,6 +55,18 @@ def file_of(torch):
     return file.getvalue()
 
 
+def anomaly(torch, x):
+    with torch.autograd.set_detect_anomaly(True, True):
+        (x * 2).sum().backward()
+    return x.grad
+
+
+def adagrad(torch):
+    param = torch.nn.Parameter(torch.ones(2))
+    made = torch.optim.Adagrad([param], initial_accumulator_value=0.5)
+    return list(made.state[param].values())
+
+
 READS = {
     "indices": (joined, lambda torch, s: s.indices()),
     "_indices": (coordinates, lambda torch, s: s._indices()),
@@ -82,6 +94,14 @@ READS = {
     "is_same_size": (numbers, lambda torch, x: x.is_same_size(x)),
     "is_same_size of complex": (numbers, lambda torch, x: (x + 0j).is_same_size(x)),
     "is_pinned": (numbers, lambda torch, x: x.is_pinned()),
+    "is_set_to": (numbers, lambda torch, x: x.is_set_to(x.view(2, 3))),
+    "Tensor of one": (numbers, lambda torch, x: torch.Tensor(x)),
+    "apply_": (numbers, lambda torch, x: x.apply_(lambda each: each + 1)),
+    "map_": (numbers, lambda torch, x: x.map_(x, lambda one, other: one * other)),
+    "fftfreq": (one, lambda torch, x: torch.fft.fftfreq(4, 0.5)),
+    "rfftfreq": (one, lambda torch, x: torch.fft.rfftfreq(4, dtype=torch.float64)),
+    "an anomaly looked for": (numbers, lambda torch, x: anomaly(torch, x.requires_grad_())),
+    "the first state of Adagrad": (one, lambda torch, x: adagrad(torch)),
     "untyped_storage": (numbers, lambda torch, x: x.untyped_storage().nbytes()),
     "a new storage": (numbers, lambda torch, x: torch.UntypedStorage(4).nbytes()),
     "a storage's copy": (storage, lambda torch, s: s.clone().tolist()[:1]),
@@ -128,6 +148,41 @@ LISTS = {
     "a power": lambda torch, a: torch._foreach_pow(2.0, a),
     "zero_": lambda torch, a: torch._foreach_zero_(a),
 }
+
+
+# What is done with a tensor of one integer in the place of a number, which PyTorch reads.
+AS_NUMBERS = {
+    "an index": lambda torch, x, k: x[k],
+    "an index of columns": lambda torch, x, k: x[:, k],
+    "an end": lambda torch, x, k: x[0:k],
+    "select": lambda torch, x, k: x.select(0, k),
+    "narrow": lambda torch, x, k: x.narrow(0, k, 1),
+    "full": lambda torch, x, k: torch.full((2,), k),
+    "mul": lambda torch, x, k: x * k,
+    "sum": lambda torch, x, k: x.sum(k),
+    "arange": lambda torch, x, k: torch.arange(k),
+    "roll": lambda torch, x, k: x.roll(k),
+    "zeros": lambda torch, x, k: torch.zeros(2, k),
+    "new_zeros": lambda torch, x, k: x.new_zeros(k),
+    "reshape": lambda torch, x, k: x.reshape(k, 6),
+    "repeat": lambda torch, x, k: x.repeat(k, 1),
+    "expand": lambda torch, x, k: x.expand(k, 2, 3),
+    "alpha": lambda torch, x, k: torch.add(x, x, alpha=k),
+    "alpha in place": lambda torch, x, k: x.add_(x, alpha=k),
+    "pow": lambda torch, x, k: x.pow(k),
+    "clamp": lambda torch, x, k: x.clamp(k),
+    "fill_": lambda torch, x, k: x.fill_(k),
+    "masked_fill": lambda torch, x, k: x.masked_fill(x > 2, k),
+    "split": lambda torch, x, k: x.split(k),
+    "eye": lambda torch, x, k: torch.eye(k),
+    "topk": lambda torch, x, k: x.topk(k),
+    "cumsum": lambda torch, x, k: x.cumsum(k),
+    "permute": lambda torch, x, k: x.permute(k, 0),
+    "flip": lambda torch, x, k: x.flip(k),
+    "softmax": lambda torch, x, k: torch.softmax(x, k).argmax(1),
+    "linspace": lambda torch, x, k: torch.linspace(k, 2, 3),
+}
+FIRST_STATES = ("Adam", "AdamW", "Adamax", "NAdam", "RAdam")
 
 
 def shown(library, value):
@@ -189,6 +244,61 @@ def test_a_mode_sees_gradients_clipped(torch, compat, name):
         rtol=1e-6,
     )
     assert (found == "None") == (expected == "None")
+
+
+@pytest.mark.parametrize("name", AS_NUMBERS)
+def test_a_mode_sees_a_tensor_read_as_a_number(torch, compat, name):
+    def made(library):
+        return numbers(library), library.tensor(1)
+
+    def function(library, given):
+        return AS_NUMBERS[name](library, *given)
+
+    (ours, found, _), (theirs, expected, _) = (
+        seen(each, made, function) for each in (compat, torch)
+    )
+    assert (ours, found) == (theirs, expected)
+
+
+@pytest.mark.parametrize("name", FIRST_STATES)
+def test_a_mode_sees_the_first_state_of_an_optimizer(torch, compat, name):
+    def made(library):
+        param = parameters(library)[0]
+        return getattr(library.optim, name)([param])
+
+    logs = [seen(each, made, lambda _, given: given.step())[0] for each in (compat, torch)]
+    ours, theirs = (
+        [call for call in log if "like" in call[0] or "lift" in call[0]] for log in logs
+    )
+    assert ours == theirs
+
+
+def test_a_mode_sees_what_is_drawn(compat):
+    """A seed of samplers and zeros of init: drawn as without a mode."""
+    data = importlib.import_module("adjoint.compat.torch.utils.data")
+    draws = {
+        "randint": lambda torch, x: list(data.RandomSampler(range(5))),
+        "randperm": lambda torch, x: torch.nn.init.sparse_(torch.empty(3, 2), 0.5).tolist(),
+    }
+    for name, draw in draws.items():
+        compat.manual_seed(3)
+        log, found, _ = seen(compat, one, draw)
+        assert any(name in call for call, _ in log)
+        compat.manual_seed(3)
+        assert shown(compat, draw(compat, None)) == found
+
+
+def test_a_mode_sees_a_parametrized_weight_set(torch, compat):
+    def made(library):
+        return library.nn.utils.parametrizations.weight_norm(library.nn.Linear(3, 2))
+
+    def function(library, module):
+        module.weight = library.ones(2, 3)
+
+    logs = [seen(each, made, function)[0] for each in (compat, torch)]
+    ours, theirs = ([call for call in log if "set_" in call[0]] for log in logs)
+    assert ours == theirs
+    assert ours
 
 
 @pytest.mark.parametrize("name", LISTS)

@@ -7,6 +7,7 @@ name. Custom ops have those that were defined, as namespace::name.overload.
 import functools
 from typing import Any, NoReturn
 
+from adjoint import fft
 from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.compat import aten_forms, pytorch_names
 from adjoint.compat.aten import PRIVATE
@@ -36,6 +37,8 @@ _FUNCTIONS: dict[str, Any] = {
     **{name: getattr(windows, name) for name in windows.__all__},
     **{name: getattr(Tensor, name) for name in factories.METHODS},
     **FOREACH,
+    "fft_fftfreq": fft.fftfreq,
+    "fft_rfftfreq": fft.rfftfreq,
     "_local_scalar_dense": Tensor.item,
     "detach": Tensor.detach,
     "sym_size": Tensor.size,  # type: ignore[attr-defined]  # given by the tables

@@ -176,7 +176,8 @@ class TorchDispatchMode(Scope):
             answer = self.answered(named(name), args, options)
         else:
             form, given = found
-            answer = self.answered(named(name, form.overload), *form.spelled(given))
+            args, options = form.spelled(given, Steps(self.answered).read)
+            answer = self.answered(named(name, form.overload), args, options)
         if not isinstance(answer, Tensor):
             raise RuntimeError(
                 f"{type(self).__name__}.__torch_dispatch__ returned a {type(answer).__name__} for "
@@ -192,7 +193,7 @@ class TorchDispatchMode(Scope):
             self.answered(named(name), args, {**options, "out": out})
             return out
         form, given = found
-        args, rest = form.spelled(given)
+        args, rest = form.spelled(given, Steps(self.answered).read)
         self.answered(named(name, writing(name, form.overload)), args, {**rest, "out": out})
         return out
 
