@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.overriding import created_by, creating_mode
 from adjoint.creation.factories import tensor
 from adjoint.dtypes import FLOAT, as_dtype
 from adjoint.ops import PUBLIC
@@ -18,6 +19,10 @@ def _frequencies(name: str, cycles: list[int], n: int, d: float, options: dict[s
         raise RuntimeError(f"{name}: dtype must be floating point or complex, got {kind}")
     if n < 0:
         raise RuntimeError(f"{name}: n must not be negative, got {n}")
+    mode = creating_mode()
+    if mode is not None:
+        made: Tensor = created_by(mode, f"fft_{name}", (n, d), options)
+        return made
     return tensor([count / (n * d) for count in cycles], **options)
 
 

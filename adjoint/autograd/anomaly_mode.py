@@ -18,6 +18,7 @@ from adjoint.call.errors import described
 from adjoint.call.promotion import unwrapped
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.tensors.core import TensorCore, backend_of
+from adjoint.tensors.upper import upper
 
 __all__ = [
     "detect_anomaly",
@@ -61,7 +62,10 @@ class Anomaly:
             tracing.ask(self.inspect, (node, [wrapped(result) for result in results]), None)
             return
         for number, result in enumerate(results):
-            fault = None if result is None else self.fault_in(_values(result))
+            if result is None:
+                continue
+            fault = "nan values" if self.check_nan and _seen_nan(result) else None
+            fault = fault or self.fault_in(_values(result))
             if fault is not None:
                 raise RuntimeError(
                     f"Function '{node.name()}' returned {fault} in its {number}th output."
@@ -93,6 +97,14 @@ def _values(result: Any) -> Any:
         sparse = result.layer is not None and result.layer.sparse
         return result.layer.elements.array if sparse else result.array
     return result
+
+
+def _seen_nan(result: Any) -> bool:
+    """Whether modes that look on are told of a gradient that is no number; without any, False."""
+    if not current().modes or upper.seen_below is None:
+        return False
+    found = upper.seen_below("_is_any_true", upper.seen_below("isnan", wrapped(result)))
+    return bool(found.one_number())
 
 
 def _warn(text: str) -> None:

@@ -111,8 +111,7 @@ class CtxWithOutputs(FunctionCtx):
 def apart(tensor: Tensor, node: "FunctionNode") -> Tensor:
     """The memory of an output alone; modes see that, as in PyTorch, as a detach."""
     shows = node.shows_outputs and current().modes
-    seen = upper.seen_below("detach", tensor) if shows else None
-    return tensor.shared() if seen is None else seen
+    return upper.seen_below("detach", tensor) if shows else tensor.shared()
 
 
 class Saved:

@@ -45,8 +45,7 @@ class SavedTensor:
             )
         self.check(value, give)
         if (self.needs_grad or (result and is_floating(value.array))) and current().modes:
-            seen = upper.seen_below("detach", value)
-            value = value if seen is None else seen
+            value = upper.seen_below("detach", value)
         node = self.node
         if node is None and not self.needs_grad and not value.needs_grad:
             return value  # type: ignore[no-any-return]  # a mode's

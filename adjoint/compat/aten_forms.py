@@ -5,7 +5,7 @@
 
 import ast
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,14 +67,19 @@ class Form:
             total += found
         return total
 
-    def spelled(self, given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments by name as PyTorch writes them: in order, lists as lists, defaults left out."""
+    def spelled(
+        self, given: dict[str, Any], read: Callable[[Tensor], Any] = Tensor.item
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments by name as PyTorch writes them: in order, lists as lists, defaults left out.
+
+        A tensor in the place of a number is read.
+        """
         args: list[Any] = []
         named: dict[str, Any] = {}
         filled = 0
         for argument in self.arguments:
             value = given.get(argument.name, argument.default)
-            value = _written(argument.kind, value)
+            value = _written(argument.kind, value, read)
             is_default = argument.default is not MISSING and _equal(value, argument.default)
             if argument.keyword_only:
                 if not is_default:
@@ -130,14 +135,25 @@ def _fit(kind: Kind, value: Any) -> int:
             element = Kind(kind.base, optional=kind.optional_elements)
             return min((_fit(element, each) for each in value), default=_FITS)
         is_one = kind.base == "int" and isinstance(value, int) and not isinstance(value, bool)
-        return _FITS_AS_NUMBER if is_one else 0
+        return _FITS_AS_NUMBER if is_one or _is_number(kind, value) else 0
     if kind.base == "Tensor":
         if isinstance(value, Tensor):
             return _FITS
         return _FITS_AS_NUMBER if isinstance(value, (int, float, complex)) else 0
     if isinstance(value, bool) and kind.base in ("int", "float"):
         return 0
+    if isinstance(value, Tensor):
+        return _FITS_AS_NUMBER if _is_number(kind, value) else 0
     return _FITS if isinstance(value, _CLASSES[kind.base]) else 0
+
+
+def _is_number(kind: Kind, value: Any) -> bool:
+    """Whether a value is a tensor that PyTorch reads to have a number."""
+    if not isinstance(value, Tensor) or value.array.ndim:
+        return False
+    if kind.base == "int":
+        return bool(value.array.dtype.kind in "iu")
+    return kind.base in ("Scalar", "float", "complex")
 
 
 _CLASSES: Final[dict[str, Any]] = {
@@ -156,12 +172,15 @@ _CLASSES: Final[dict[str, Any]] = {
 }
 
 
-def _written(kind: Kind, value: Any) -> Any:
+def _written(kind: Kind, value: Any, read: Callable[[Tensor], Any]) -> Any:
     """A value as PyTorch hands it over: sizes in lists, types and devices as such."""
     if value is None or value is MISSING:
         return value
     if kind.is_list:
-        return list(value) if isinstance(value, (list, tuple)) else [value]
+        found = list(value) if isinstance(value, (list, tuple)) else [value]
+        return [read(each) if _is_number(kind, each) else each for each in found]
+    if _is_number(kind, value):
+        return read(value)
     if kind.base == "Device":
         return value if isinstance(value, device) else device(value)
     if kind.base == "ScalarType" and value is bool:

@@ -5,13 +5,12 @@ import warnings
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation.factories import eye
+from adjoint.creation.factories import eye, randperm
 from adjoint.ops.arranging.shape import reshape, transpose
 from adjoint.ops.composites import overridable
 from adjoint.ops.elementwise.arithmetic import sign
 from adjoint.ops.matrices.decompositions import linalg_qr
 from adjoint.ops.matrices.linalg import linalg_diagonal
-from adjoint.random import chosen
 
 # ---- gains and fans ----
 
@@ -236,6 +235,6 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     count = math.ceil(sparsity * rows)
     tensor.normal_(0.0, std, generator=generator)
     for column in range(columns):
-        order = chosen(generator).draw(lambda stream: stream.permutation(rows))
-        tensor[order[:count].tolist(), column] = 0
+        order: Any = randperm(rows, generator=generator)
+        tensor[order[:count], column] = 0
     return tensor

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, overload
 
 from adjoint.call import dispatch
 from adjoint.call.argument_types import flags_of, misplaced, refuse_no_flag
+from adjoint.call.context import current
 from adjoint.call.overriding import (
     answered_elsewhere,
     created_by,
@@ -161,6 +162,24 @@ def lifting(function: Function) -> Function:
         if not copies or made.device != data.device:
             return made.requires_grad_() if options["requires_grad"] else made
         return created_by(mode, "_to_copy", (data.detach(),), copied)
+
+    return call  # type: ignore[return-value]  # it is called as the function is
+
+
+def answered_below(function: Function) -> Function:
+    """A question about a tensor that is no op, but an operation below autograd.
+
+    Modes and classes may answer it; of a tensor they have answered, they are shown a `detach`.
+    """
+    name = function.__name__
+
+    @functools.wraps(function)
+    def call(self: Any, *args: Any) -> Any:
+        if upper.seen_below is not None and (self.special or current().modes):
+            found = upper.seen_below(name, self, *args)
+            if found is not NotImplemented:
+                return found.detach() if isinstance(found, Tensor) else found
+        return function(self, *args)
 
     return call  # type: ignore[return-value]  # it is called as the function is
 

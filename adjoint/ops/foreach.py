@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.call.context import current
+from adjoint.call.dispatch import tensors_in
 from adjoint.ops.matrices.matrix_norms import linalg_vector_norm
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 _UNARY = (
     "abs acos asin atan ceil clone cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p "
@@ -43,6 +46,9 @@ def _foreach(name: str) -> Callable[..., Any]:
             if given is None:
                 break
             others = (*others, options.pop(given))
+        found = _seen(f"_foreach_{name}", tensors, *others, **options)
+        if found is not NotImplemented:
+            return tensors if name.endswith("_") else tuple(found)
         if places is _PRODUCT and len(others) == len(places) and isinstance(others[-1], Tensor):
             others = (*others[:-1], others[-1].tolist())
         lists = [each for each in (tensors, *others) if isinstance(each, (list, tuple))]
@@ -59,6 +65,22 @@ def _foreach(name: str) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = f"_foreach_{name}"
     call.__doc__ = f"{name} of each tensor; other lists give one argument to each."
     return call
+
+
+def _seen(name: str, *args: Any, **options: Any) -> Any:
+    """What modes and classes answer to the whole list; NotImplemented if it is taken apart.
+
+    So it is where results are recorded.
+    """
+    settings = current()
+    if upper.seen_below is None:
+        return NotImplemented
+    tensors = tensors_in([*args])
+    if not settings.modes and not any(tensor.special for tensor in tensors):
+        return NotImplemented
+    if settings.grad_enabled and any(tensor.requires_grad for tensor in tensors):
+        return NotImplemented
+    return upper.seen_below(name, *args, **options)
 
 
 def _applied(row: tuple[Any, ...], name: str, options: dict[str, Any]) -> Any:
@@ -79,6 +101,9 @@ def _applied(row: tuple[Any, ...], name: str, options: dict[str, Any]) -> Any:
 
 def _foreach_norm(tensors: Any, ord: float = 2, dtype: Any = None) -> tuple[Any, ...]:
     """The norm of each tensor."""
+    found = _seen("_foreach_norm", tensors, ord, dtype=dtype)
+    if found is not NotImplemented:
+        return tuple(found)
     return tuple(linalg_vector_norm(tensor, ord, dtype=dtype) for tensor in tensors)
 
 

@@ -16,6 +16,7 @@ from adjoint.autograd.grad_mode import enable_grad, no_grad
 from adjoint.backends import quiet
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import current
+from adjoint.creation.factories import full_like, zeros_like
 from adjoint.dtypes import COMPLEX, category_of, complex128, float32
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.indexing import index_put
@@ -47,6 +48,7 @@ from adjoint.optim.wrapped import (
 from adjoint.optim.writes import Writes
 from adjoint.tensors.core import F32, F64, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.upper import upper
 
 NO_STATE: Final[State] = {}  # of optimizers that have none
 
@@ -623,7 +625,11 @@ def _filled(param: Any, value: Any) -> Tensor:
     array = param.array
     if category_of(array.dtype) == COMPLEX:
         value = complex(value, value)
-    return Tensor(backend_of(array).xp.full_like(array, value), AS_IS)
+    made = Tensor(backend_of(array).xp.full_like(array, value), AS_IS)
+    if current().modes:
+        seen: Any = full_like(param, value) if value else zeros_like(param)
+        return made if seen.layer is not None else seen
+    return made
 
 
 def _counts_here(counter: Any, group: Group) -> bool:
@@ -654,4 +660,6 @@ def _counter(param: Any, group: Group, value: Any) -> Tensor:
         )
     backend = backend_of(param.array) if group.get("capturable") else numpy_backend
     kind = float32 if group.get("fused") else scalar_dtype()
-    return Tensor(backend.asarray(float(value), kind.numpy_dtype), AS_IS)
+    made = Tensor(backend.asarray(float(value), kind.numpy_dtype), AS_IS)
+    seen = upper.seen_below("lift_fresh", made) if current().modes else made
+    return seen if seen.layer is None else made

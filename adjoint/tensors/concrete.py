@@ -97,4 +97,6 @@ def known_integer(value: Any) -> int | None:
     array = value.array if isinstance(value, Tensor) else value
     if not backend_of(array).xp.readable(waiting=True):
         return None
-    return int(concrete(value) if isinstance(value, Tensor) else value)
+    if isinstance(value, Tensor):
+        return int(value.one_number() if current().modes else concrete(value))
+    return int(value)

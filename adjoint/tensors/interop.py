@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint.backends import backend_for, lookup
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import current, is_grad_enabled
 from adjoint.creation.factories import empty_like, full_like, ones_like, zeros_like
 from adjoint.device import CPU, device
 from adjoint.ops import PUBLIC, find_function
@@ -41,7 +41,8 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
                 f"can't convert a tensor on {self.device} to numpy without a copy. Use "
                 "tensor.cpu().numpy(), or tensor.numpy(force=True)."
             )
-    return self.numpy_array()
+    seen: Any = self.detach() if current().modes else self  # which modes are shown
+    return seen.numpy_array()
 
 
 def as_array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Any:

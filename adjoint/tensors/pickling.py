@@ -10,6 +10,8 @@ from typing import Any
 
 from adjoint.autograd.hooks import warn_if_has_hooks
 from adjoint.backends import backend_for
+from adjoint.call.context import Changed, current
+from adjoint.creation.factories import empty
 from adjoint.creation.sparse import put_together, taken_apart
 from adjoint.device import CPU, device
 from adjoint.ops.arranging.conversion import clone
@@ -35,9 +37,24 @@ def attributes_of(self: Tensor) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if name not in INNER}
 
 
-def _made(kind: Any, array: Any, requires_grad: bool) -> Any:
-    """A leaf of a class on an array."""
-    made = Tensor(array, AS_IS) if kind is Tensor else make_subclass(kind, Tensor(array, AS_IS))
+def shown_to_modes(tensor: Any, storage: Any = None, blank: Any = None) -> Any:
+    """A tensor, or one like it on other memory: modes see how a blank one is given that.
+
+    Where the blank one is of a class, which need not have memory, they see `detach` alone.
+    """
+    if not current().modes:
+        return tensor
+    if blank is None:
+        blank = empty(0, dtype=tensor.dtype, device=tensor.device)
+    if blank.layer is not None or tensor.device != CPU:
+        return tensor.detach()
+    pattern = (tensor.storage_offset(), tensor.shape, tensor.stride())
+    return blank.set_(storage or tensor.untyped_storage(), *pattern)
+
+
+def _made(kind: Any, shown: Any, requires_grad: bool) -> Any:
+    """A leaf of a class on the memory of a tensor."""
+    made = shown if kind is Tensor else make_subclass(kind, shown)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -46,7 +63,8 @@ def rebuilt(
 ) -> Any:
     """A tensor from its pickle."""
     place = device(where)
-    made = _made(kind, backend_for(place).from_numpy(array, place), requires_grad)
+    shown = shown_to_modes(Tensor(backend_for(place).from_numpy(array, place), AS_IS))
+    made = _made(kind, shown, requires_grad)
     for name, value in attributes.items():
         setattr(made, name, value)
     return made
@@ -78,6 +96,19 @@ def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     return (rebuilt, (type(self), array, str(place), self.requires_grad, attributes_of(self)))
 
 
+def _copied(self: Any) -> Any:
+    """The same elements in memory of their own; modes see what PyTorch does with storages."""
+    if self.layer is not None and self.layer.wraps:
+        with Changed({"grad_enabled": False}):
+            return clone(self)
+    if self.layer is None and self.device == CPU and current().modes:
+        memory = self.untyped_storage().clone()
+        blank = self.new_empty(())
+        if blank.layer is None:
+            return shown_to_modes(self, memory, blank)
+    return clone(self.detach())
+
+
 def deep_copied(self: Tensor, memo: dict[int, Any]) -> Any:
     """A leaf with memory of its own, and its gradient and attributes copied as well."""
     if not self.is_leaf:
@@ -88,9 +119,9 @@ def deep_copied(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    copied: Any = clone(self.detach())
+    copied = _copied(self)
     if copied.layer is None:
-        made = _made(type(self), copied.array, self.requires_grad)
+        made = _made(type(self), Tensor(copied.array, AS_IS), self.requires_grad)
     else:
         made = copied.requires_grad_() if self.requires_grad else copied
     memo[id(self)] = made

@@ -329,9 +329,9 @@ def format_tensor(self: Tensor, spec: str) -> str:
     """A single number is formatted as Python's; anything else only as a whole."""
     if self.array.ndim == 0 and _is_seen(self):
         if spec:
-            return format(self.item(), spec)
+            return format(self.detach().item(), spec)
         if type(self) is Tensor:
-            return str(self.item())
+            return str(self.detach().item())
     return object.__format__(self, spec)
 
 

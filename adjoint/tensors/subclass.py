@@ -52,7 +52,7 @@ def make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
 
 
 def aliased(tensor: Tensor, kind: Any = Tensor) -> Tensor:
-    """The same memory and history, whatever is between: no class and no mode sees it.
+    """The same memory and history, whatever is between: only those below autograd see it.
 
     Refused if it is for an instance of a class that can't be one on this tensor.
     """
@@ -66,7 +66,8 @@ def aliased(tensor: Tensor, kind: Any = Tensor) -> Tensor:
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same memory and history as an instance of cls."""
     _check(cls, self)
-    shown = aliased(self)
+    with Changed({"modes": ()}):
+        shown = aliased(self)
     made = instance(cls, shown.array)
     made.take_over(shown)
     return made

@@ -289,7 +289,7 @@ class Tensor(TensorCore):
         """The same values without history; in-place changes to either are seen by both."""
         if current().modes:
             seen = upper.seen_below("detach", self)
-            if seen is not None:
+            if seen is not NotImplemented:
                 return seen  # type: ignore[no-any-return]  # a mode's
         self.current_array()
         plain = self.shared()
@@ -320,17 +320,19 @@ class Tensor(TensorCore):
     @property
     def data(self) -> "Tensor":
         """The same memory without history; changes through it go unnoticed by autograd."""
-        if self.layer is None and current().tracing is None:
+        settings = current()
+        if self.layer is None and settings.tracing is None and not settings.modes:
             apart = Tensor(self.current_array(), AS_IS)
             if self.extras is not None:
                 origin = self.whole_array()
                 if origin is not None:
                     apart.rare().origin = origin
-            if self.special and current().overrides:
+            if self.special and settings.overrides:
                 return upper.operators.as_subclass(apart, type(self))  # type: ignore[no-any-return]
             return apart
         apart = self.detach()
-        apart.rare().counter = None
+        if apart is not self:  # which a mode may answer
+            apart.rare().counter = None
         return apart
 
     @data.setter
@@ -639,7 +641,7 @@ class Tensor(TensorCore):
         """The one element as a Python number, whatever the backend."""
         if current().modes:
             seen = upper.seen_below("_local_scalar_dense", self)
-            if seen is not None:
+            if seen is not NotImplemented:
                 return seen
         array = self.concrete_array()
         return array.item() if type(array) is NDARRAY else backend_of(array).number(array)

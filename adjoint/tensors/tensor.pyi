@@ -135,6 +135,8 @@ class Tensor(TensorCore):
     def __xor__(self, other: Any) -> Tensor: ...
     @property
     def _base(self) -> Tensor | None: ...
+    def _coalesced_(self, coalesced: _bool) -> Self:
+        """Say of a tensor that each place is there once, in order, or that it may not be so."""
     def _indices(self) -> Tensor:
         """A column of indices for each value, as they were given."""
     def _is_view(self) -> _bool: ...
@@ -463,7 +465,7 @@ class Tensor(TensorCore):
     @data.setter
     def data(self, value: Any) -> None: ...
     def data_ptr(self) -> _int:
-        """The address of the first element; 0 for a tensor without elements."""
+        """The address of the first element; 0 for a tensor without elements, or memory."""
     def deg2rad(self) -> Tensor:
         """Degrees as radians."""
     def deg2rad_(self) -> Self:

@@ -126,7 +126,7 @@ class Upper:
         self.operators = Operators()
         # A function of tensors, called once inside a vmap over the first dimension of each.
         self.over_batch: Callable[[Any, list[Any]], list[Any]] = _no_batches
-        # Answers detach and item where a mode sees them, else None; there once modes are known.
+        # Answers an operation that is no op where modes or classes see it, else NotImplemented.
         self.seen_below: Any = None
         # Told of new instances of subclasses, whose class may answer calls below; there then too.
         self.born: Any = None

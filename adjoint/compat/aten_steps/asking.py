@@ -24,9 +24,15 @@ class Steps:
                 raise RuntimeError(
                     f"{name}(): expected a Tensor for its first argument, but got None"
                 )
-            return self.answerer(ops.named(name), args, kwargs)
+            name, _, overload = name.partition(".")
+            return self.answerer(ops.named(name, overload or None), args, kwargs)
         form, given = found
-        return self.answerer(ops.named(form.name, form.overload), *form.spelled(given))
+        args, kwargs = form.spelled(given, self.read)
+        return self.answerer(ops.named(form.name, form.overload), args, kwargs)
+
+    def read(self, tensor: Any) -> Any:
+        """The number that a tensor is, in whose place it stands."""
+        return self.answerer(ops.named("_local_scalar_dense"), (tensor,), {})
 
 
 def unseen() -> Changed:

@@ -72,6 +72,7 @@ _DERIVED: Final[dict[str, Any]] = {
     **composed_images.DERIVED,
 }
 _THEMSELVES: Final = {each: name for name, each in PRIVATE.items() if name not in _VIEWS}
+_THEMSELVES[COMPOSITES["is_same_size"]] = "is_same_size"
 
 
 # Functions that autocast leaves alone, by the kinds of devices; kernels.py says which.

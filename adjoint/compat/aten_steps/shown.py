@@ -36,6 +36,7 @@ from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
 
 _SINGLE: Final = {**calculation.SINGLE, **places.SINGLE, **networks.SINGLE}
 _STEPS: Final = {
@@ -84,7 +85,7 @@ def call_in_steps(op: Any, values: list[Any], answerer: Answerer) -> Any:
     steps = _STEPS.get(op.name)
     if steps is not None:
         return steps(Steps(answerer), *values)
-    return answerer(*_written(op.name, op, values, op))
+    return answerer(*_written(op.name, op, values, op, Steps(answerer).read))
 
 
 def change_in_steps(op: Op, values: list[Any], answerer: Answerer) -> Any:
@@ -92,7 +93,7 @@ def change_in_steps(op: Op, values: list[Any], answerer: Answerer) -> Any:
     steps = _CHANGES.get(op.name)
     if steps is not None:
         return steps(Steps(answerer), *values)
-    return answerer(*_written(f"{op.name}_", op, values, op.changer))
+    return answerer(*_written(f"{op.name}_", op, values, op.changer, Steps(answerer).read))
 
 
 def out_form(op: Op, values: list[Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]] | None:
@@ -190,7 +191,7 @@ def _only_step(steps: Any, values: list[Any]) -> tuple[Any, tuple[Any, ...], dic
     return seen[0]
 
 
-def _written(name: str, op: Any, values: list[Any], function: Any) -> Any:
+def _written(name: str, op: Any, values: list[Any], function: Any, read: Any = Tensor.item) -> Any:
     """An overload of torch.ops, and the arguments as PyTorch writes them."""
     args, kwargs = op.spelled(values)
     if not forms(name) and forms(f"special_{name}"):
@@ -203,4 +204,4 @@ def _written(name: str, op: Any, values: list[Any], function: Any) -> Any:
     if found is None:
         return ops.overload_of(function), args, kwargs
     form, given = found
-    return ops.named(name, form.overload), *form.spelled(given)
+    return ops.named(name, form.overload), *form.spelled(given, read)

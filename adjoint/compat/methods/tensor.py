@@ -20,7 +20,6 @@ from adjoint.compat.torch_tree.storage import (
     elements_for,
 )
 from adjoint.compat.torch_tree.utils._python_dispatch import (
-    Dispatched,
     make_subclass,
     make_wrapper_subclass,
     undispatched,
@@ -34,8 +33,10 @@ from adjoint.ops.arranging.conversion import (
     preserve_format,
     type_,
 )
+from adjoint.ops.composites import answered_below
 from adjoint.tensors.methods import derived
 from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.upper import upper
 from adjoint.tensors.views import replay
 
 _LAYOUTS = (contiguous_format, channels_last, channels_last_3d)
@@ -83,6 +84,12 @@ def storage(self: Tensor) -> TypedStorage:
 
 def never(self: Tensor) -> bool:
     """No: there is no pinned or shared memory, nor are there other devices and layouts."""
+    return False
+
+
+@answered_below
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """No: there is no pinned memory."""
     return False
 
 
@@ -136,12 +143,16 @@ def set_(
     self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:
     """Show the memory of another tensor or storage from now on, or none; in a pattern if asked."""
-    if isinstance(self.layer, Dispatched) and source is not None and size is None:
-        overload = "source_Storage" if isinstance(source, UntypedStorage) else "source_Tensor"
-        if self.layer.changes("set_", overload, (self, source)):
-            return self  # type: ignore[no-any-return]  # a class's
-    if current().modes and isinstance(source, Tensor) and size is None:
-        return _shown("set_", self, source)  # type: ignore[no-any-return]
+    if self.special or current().modes:
+        pattern: Any = () if size is None else (storage_offset, list(size))
+        pattern += (list(stride),) if pattern and stride else ()
+        if pattern and isinstance(source, Tensor):
+            source = untyped_storage(source)
+        given = () if source is None else (source, *pattern)
+        overload = "_storage_offset" if pattern else ""
+        name = f"set_.source_Storage{overload}" if isinstance(source, UntypedStorage) else "set_"
+        if upper.seen_below(name, self, *given) is not NotImplemented:
+            return self  # type: ignore[no-any-return]
     if source is None:
         return _become(self, self.new_empty(0).detach())
     if isinstance(source, UntypedStorage):
@@ -262,7 +273,7 @@ TENSOR: dict[str, Any] = {
     "_typed_storage": storage,
     "storage_type": storage_type,
     "const_data_ptr": data_ptr,
-    "is_pinned": never,
+    "is_pinned": is_pinned,
     "is_shared": never,
     "pin_memory": same,
     "share_memory_": same,

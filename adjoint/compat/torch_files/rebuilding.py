@@ -105,7 +105,8 @@ def _sparse(kind: Any, data: Any) -> Any:
 
 
 def _parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
-    if type(data) is not Tensor or type(requires_grad) is not bool:
+    is_plain = type(data) is Tensor or (isinstance(data, Tensor) and data.layer is not None)
+    if not is_plain or type(requires_grad) is not bool:
         raise refusal("a parameter is made of no tensor")
     return Parameter(data, requires_grad)
 

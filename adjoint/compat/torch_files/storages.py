@@ -12,6 +12,7 @@ from adjoint.compat.torch_files.unpickling import refusal
 from adjoint.device import CPU, device
 from adjoint.dtypes import bool_, dtype
 from adjoint.saving.safetensors_files import MOST_DIMENSIONS, TOO_FAR, normalise_bools
+from adjoint.tensors.pickling import shown_to_modes
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 _numpy = numpy_backend.xp
@@ -216,11 +217,12 @@ class Storage:
         flat = self.elements(of_type)
         check_layout(offset, size, stride, flat.dtype.itemsize, flat.shape[0])
         if 0 in size:
-            return Tensor(flat.array[:0].reshape(tuple(size)), AS_IS)
+            return shown_to_modes(Tensor(flat.array[:0].reshape(tuple(size)), AS_IS))
         backend = backend_of(flat.array)
         if not backend.mutable:
             self.charge(math.prod(size) * flat.dtype.itemsize)
-        return Tensor(backend.xp.strided(flat.array, tuple(size), tuple(stride), offset), AS_IS)
+        array = backend.xp.strided(flat.array, tuple(size), tuple(stride), offset)
+        return shown_to_modes(Tensor(array, AS_IS))
 
 
 def check_layout(offset: Any, size: Any, stride: Any, itemsize: int, room: int) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.compat.aten_steps.asking import unseen
 from adjoint.compat.no_compiler import never
 from adjoint.compat.torch_files.unpickling import set_attributes
 from adjoint.compat.torch_tree.storage import TypedStorage
@@ -10,6 +11,7 @@ from adjoint.device import device as as_device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.arranging.shape import cat
+from adjoint.tensors.pickling import shown_to_modes
 
 __all__ = [
     "_element_size",
@@ -61,7 +63,9 @@ def _element_size(dtype: dtype) -> int:
 
 def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Any:
     """A tensor that shows the elements of a storage in a pattern."""
-    return TypedStorage(storage).memory.as_strided(size, stride, storage_offset)
+    with unseen():
+        made = TypedStorage(storage).memory.as_strided(size, stride, storage_offset)
+    return shown_to_modes(made)
 
 
 def _rebuild_tensor_v2(

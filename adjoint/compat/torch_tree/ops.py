@@ -7,6 +7,7 @@ name. Custom ops have those that were defined, as namespace::name.overload.
 import functools
 from typing import Any, NoReturn
 
+from adjoint import fft
 from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.compat import aten_forms, pytorch_names
 from adjoint.compat.aten import PRIVATE
@@ -17,6 +18,7 @@ from adjoint.creation import factories, windows
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.ops import PUBLIC
 from adjoint.ops.composites import COMPOSITES
+from adjoint.ops.foreach import FOREACH
 from adjoint.ops.inplace import INPLACE
 from adjoint.ops.op import TABLE
 from adjoint.tensors.tensor import Tensor
@@ -34,6 +36,9 @@ _FUNCTIONS: dict[str, Any] = {
     **{name: getattr(factories, name) for name in factories.__all__},
     **{name: getattr(windows, name) for name in windows.__all__},
     **{name: getattr(Tensor, name) for name in factories.METHODS},
+    **FOREACH,
+    "fft_fftfreq": fft.fftfreq,
+    "fft_rfftfreq": fft.rfftfreq,
     "_local_scalar_dense": Tensor.item,
     "detach": Tensor.detach,
     "sym_size": Tensor.size,  # type: ignore[attr-defined]  # given by the tables

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.context import Changed, current
 from adjoint.compat.tensor_types import DTYPE_NAMES
 from adjoint.compat.torch_tree.serialization import load
-from adjoint.creation.factories import tensor as new_tensor, zeros
+from adjoint.creation.factories import empty, tensor as new_tensor, zeros
 from adjoint.dtypes import dtype, get_default_dtype, uint8
 from adjoint.ops.arranging.conversion import data_ptr
 from adjoint.tensors.concrete import memory_of, room_of
@@ -19,6 +20,11 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 # The strides that tensors whose storage has no elements had, by the id of their arrays: of one
 # zero, shown at every place. An array takes its entry along.
 _emptied: dict[int, tuple[Any, ...]] = {}
+
+
+def _unseen() -> Changed:
+    """As a context: a storage is no tensor, and nobody sees it made."""
+    return Changed({"modes": ()})
 
 
 def _memory(tensor: Tensor) -> Tensor:
@@ -31,7 +37,8 @@ def _memory(tensor: Tensor) -> Tensor:
         return Tensor(xp.strided(array, (memory_of(tensor).room,), (1,), 0), AS_IS)
     origin = tensor.whole_array()
     whole: Any = Tensor(array if origin is None else origin, AS_IS)
-    flat: Tensor = whole.as_strided((room_of(whole),), (1,), 0)
+    with _unseen():
+        flat: Tensor = whole.as_strided((room_of(whole),), (1,), 0)
     return flat if flat.dtype is tensor.dtype else _reread(flat, tensor.dtype)
 
 
@@ -135,18 +142,22 @@ class UntypedStorage:
     def fill_(self, value: Any) -> Self:
         """Make all elements the same."""
         self._refuse_looks("fill_")
-        self.memory.fill_(value)
+        _tensor_of(self).fill_(value)
         return self
 
     def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> Self:
         """Take over the elements of another storage."""
         self._refuse_looks("copy_")
-        self.memory.copy_(source.memory)
+        _tensor_of(self).copy_(_tensor_of(source))
         return self
 
     def clone(self) -> Self:
         """The same elements in memory of their own."""
         self._refuse_looks("clone")
+        if current().modes:
+            with _unseen():
+                made = self._with(zeros(self.size(), dtype=self.memory.dtype, device=self.device))
+            return made.copy_(self)
         return self._with(self.memory.clone())
 
     def cpu(self) -> Self:
@@ -170,7 +181,7 @@ class UntypedStorage:
         if isinstance(index, slice):
             return self._with(self.memory[index])
         self._refuse_meta("[]")
-        return self.memory[index].item()
+        return _tensor_of(self)[index].item()
 
     def _refuse_meta(self, name: str) -> None:
         """Refuse to look at elements that there are none of."""
@@ -185,7 +196,7 @@ class UntypedStorage:
             value = value.memory
         elif isinstance(value, list | tuple):
             value = new_tensor(value, dtype=self.memory.dtype)
-        self.memory[index] = value
+        _tensor_of(self)[index] = value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return numpy_backend.xp.array(self.memory.numpy_array(), dtype)
@@ -245,6 +256,14 @@ class TypedStorage(UntypedStorage):
         return self if kind is self.dtype else TypedStorage(self.memory.to(kind))
 
 
+def _tensor_of(storage: UntypedStorage) -> Any:
+    """The elements as a tensor: one that modes have seen, if there are any."""
+    if not current().modes:
+        return storage.memory
+    blank: Any = empty(0, dtype=storage.memory.dtype, device=storage.device)
+    return blank.set_(storage) if blank.layer is None else storage.memory.detach()
+
+
 def _shower(source: Any) -> Tensor | None:
     """The tensor that shows the memory of a new storage."""
     if isinstance(source, UntypedStorage):
@@ -273,9 +292,10 @@ def _elements(source: Any, kind: dtype, where: Any) -> Tensor:
         source = source.memory
     if isinstance(source, Tensor):
         return _memory(source)
-    if isinstance(source, int):
-        return zeros(source, dtype=kind, device=where)
-    return new_tensor(list(source), dtype=kind, device=where)
+    with _unseen():
+        if isinstance(source, int):
+            return zeros(source, dtype=kind, device=where)
+        return new_tensor(list(source), dtype=kind, device=where)
 
 
 def _convert(kind: dtype) -> Any:

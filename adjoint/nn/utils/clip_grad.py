@@ -1,19 +1,22 @@
 """Limits on gradients: on their common norm, or on each of their elements."""
 
+import contextlib
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import GeneratorType
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import quiet
+from adjoint.call.context import current
 from adjoint.creation.factories import scalar_tensor, tensor
 from adjoint.ops.arranging.shape import stack
 from adjoint.ops.elementwise.selection import clamp
+from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matrix_norms import linalg_vector_norm as vector_norm
 from adjoint.tensors.concrete import has_values
-from adjoint.tensors.core import F32, F64, NDARRAY
+from adjoint.tensors.core import F32, F64, NDARRAY, backend_of, set_attribute
 from adjoint.tensors.tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
@@ -27,31 +30,42 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The norm of the vector of all elements of all tensors. `foreach` changes nothing."""
+    """The norm of the vector of all elements of all tensors.
+
+    `foreach` changes nothing but what modes below autograd see, here and in the functions below.
+    """
     found = _listed(tensors)
     if not found:
         return tensor(0.0)
     order = float(norm_type)
-    total = _euclidean(found) if order == 2 else None
+    seen = bool(current().modes)
+    total: Any = _euclidean(found) if order == 2 and not seen else None
     if total is None:
         place = found[0].device
         with no_grad():
-            norms: list[Any] = [vector_norm(one, order) for one in found]
+            norms: list[Any] = []
+            for group, together in _groups(found, foreach):
+                if together:
+                    norms += FOREACH["_foreach_norm"](group, order)
+                else:
+                    norms += [vector_norm(one, order) for one in group]
             total = vector_norm(stack([norm.to(place) for norm in norms]), order)
-    if error_if_nonfinite and not math.isfinite(total.item()):
+    if not error_if_nonfinite:
+        return total  # type: ignore[no-any-return]
+    if total.isnan().logical_or(total.isinf()) if seen else not math.isfinite(total.item()):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite "
             f"({total.item()}), so they can't be clipped by it. Pass error_if_nonfinite=False to "
             "scale them by it all the same."
         )
-    return total
+    return total  # type: ignore[no-any-return]
 
 
 def clip_grads_with_norm_(
     parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
     """Scale the gradients of parameters so that a total norm becomes at most max_norm."""
-    _scale(_gradients(parameters), max_norm, total_norm)
+    _scale(_gradients(parameters), max_norm, total_norm, foreach)
 
 
 def clip_grad_norm_(
@@ -73,8 +87,8 @@ def clip_grad_norm_(
             stacklevel=2,
         )
     grads = _gradients(given)
-    total = get_total_norm(grads, norm_type, error_if_nonfinite)
-    _scale(grads, max_norm, total)
+    total = get_total_norm(grads, norm_type, error_if_nonfinite, foreach)
+    _scale(grads, max_norm, total, foreach)
     return total
 
 
@@ -95,9 +109,15 @@ def clip_grad_norm(
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Bring each element of the gradients of parameters between -clip_value and clip_value."""
     limit = float(clip_value)
-    with no_grad():
-        for grad in _gradients(parameters):
-            grad.clamp_(min=-limit, max=limit)
+    grads = _gradients(parameters)
+    with no_grad(), _all_or_none(grads):
+        for group, together in _groups(grads, foreach):
+            if together:
+                FOREACH["_foreach_clamp_min_"](group, -limit)
+                FOREACH["_foreach_clamp_max_"](group, limit)
+                continue
+            for grad in group:
+                grad.clamp_(min=-limit, max=limit)
 
 
 def _listed(tensors: Tensors) -> list[Any]:
@@ -109,12 +129,41 @@ def _gradients(parameters: Tensors) -> list[Any]:
     return [grad for grad in grads if grad is not None]
 
 
-def _scale(grads: list[Any], max_norm: float, total_norm: Tensor) -> None:
+def _groups(tensors: list[Any], foreach: bool | None) -> list[tuple[list[Any], bool]]:
+    """All tensors; where modes look on, those of a kind, and if one operation works on them."""
+    if not current().modes:
+        return [(tensors, False)]
+    groups: dict[Any, list[Any]] = {}
+    for one in tensors:
+        groups.setdefault((one.device, one.dtype), []).append(one)
+    together = foreach is not False and not any(one.special for one in tensors)
+    return [(group, together) for group in groups.values()][::-1]  # in PyTorch's order
+
+
+@contextlib.contextmanager
+def _all_or_none(grads: list[Any]) -> Iterator[None]:
+    """As a context: where modes see changes, and one of them fails, none is left."""
+    plain = [grad for grad in grads if grad.layer is None] if current().modes else []
+    kept = [(grad, grad.array, backend_of(grad.array).copy(grad.array)) for grad in plain]
+    try:
+        yield
+    except BaseException:
+        for grad, array, values in kept:
+            if backend_of(array).mutable:
+                array[...] = values
+            set_attribute(grad, "array", array)
+        raise
+
+
+def _scale(grads: list[Any], max_norm: float, total_norm: Tensor, foreach: bool | None) -> None:
     """Multiply gradients, in place, by what brings a total norm down to max_norm."""
     if not grads:
         return
     with no_grad(), quiet():
         factor: Any = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+        if current().modes:
+            _scale_seen(grads, factor, foreach)
+            return
         if has_values(factor) and factor.item() == 1:
             return
         for grad in grads:
@@ -124,6 +173,18 @@ def _scale(grads: list[Any], max_norm: float, total_norm: Tensor) -> None:
                 grad.counter().bump()
             else:
                 grad.mul_(factor.to(grad.device))
+
+
+def _scale_seen(grads: list[Any], factor: Any, foreach: bool | None) -> None:
+    """The same by PyTorch's operations, which modes see."""
+    with _all_or_none(grads):
+        for group, together in _groups(grads, foreach):
+            near = factor.to(group[0].device)
+            if together:
+                FOREACH["_foreach_mul_"](group, near)
+                continue
+            for grad in group:
+                grad.mul_(near)
 
 
 def _plain(grad: Any, kind: Any) -> bool:

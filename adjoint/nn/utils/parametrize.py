@@ -19,6 +19,7 @@ from adjoint.nn.containers import ModuleDict, ModuleList
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 # Inside cached(): the values computed so far, by the module's id and the name. It keeps the
 # modules too, so that no id is given away again meanwhile.
@@ -267,7 +268,7 @@ def _set(target: Any, source: Any) -> None:
     if _is_known_to_its_class(target):
         with no_grad():
             target.copy_(source)
-    else:
+    elif upper.seen_below is None or upper.seen_below("set_", target, source) is NotImplemented:
         target.data = source
         target.counter().bump()
 

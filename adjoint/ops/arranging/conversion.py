@@ -36,7 +36,7 @@ from adjoint.dtypes import (
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.batch_rules import of_rank
-from adjoint.ops.composites import overridable
+from adjoint.ops.composites import answered_below, overridable
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.concrete import concrete, lying, memory_of, place_apart, place_of
@@ -412,7 +412,9 @@ def _checked_dim(self: Tensor, dim: Any) -> int:
 
 
 def data_ptr(self: Tensor) -> int:
-    """The address of the first element; 0 for a tensor without elements."""
+    """The address of the first element; 0 for a tensor without elements, or memory."""
+    if self.layer is not None and self.layer.wraps and self.layer.value_refused() is not None:
+        return 0
     array = concrete(self)
     return int(backend_of(array).xp.address(array)) if array.size else 0
 
@@ -422,6 +424,7 @@ def storage_offset(self: Tensor) -> int:
     return place_of(self)[0]
 
 
+@answered_below
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same view of the same memory."""
     if self.shape != tensor.shape:

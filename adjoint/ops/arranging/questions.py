@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.call.context import Changed
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.op import composite
 from adjoint.tensors.size import Size
@@ -88,14 +89,16 @@ def _looped(name: str, function: Callable[..., Any], target: Tensor, others: lis
             )
     if any(tensor.requires_grad for tensor in (target, *others)):
         raise RuntimeError(f"{name}(): Python's function has no derivative; use detach().{name}()")
-    tensors = [target, *[expand(other, *target.shape) for other in others]]
+    with Changed({"modes": ()}):
+        tensors = [target, *[expand(other, *target.shape) for other in others]]
     rows = zip(*[tensor.numpy_array().reshape(-1).tolist() for tensor in tensors])
     answers = [function(*row) for row in rows]
     for answer in answers:
         if not isinstance(answer, int | float | complex):
             raise TypeError(f"{name}(): the function must answer a number, not {answer!r}")
     made: Any = target
-    return made.copy_(made.new_tensor(answers).reshape(target.shape))
+    with Changed({"modes": ()}):  # nobody sees it in PyTorch, either
+        return made.copy_(made.new_tensor(answers).reshape(target.shape))
 
 
 def apply_(self: Tensor, callable: Callable[..., Any]) -> Any:

@@ -16,6 +16,7 @@ from adjoint.ops.arranging.conversion import (
     strided,
     to,
 )
+from adjoint.ops.composites import answered_below
 from adjoint.ops.op import linear
 from adjoint.ops.sparse.layers import (
     Compressed,
@@ -33,6 +34,7 @@ from adjoint.ops.sparse.patterns import indices_of, looked_up, places_of
 from adjoint.ops.sparse.sparse_op import SparseOp
 from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.upper import upper
 
 # ---- ops ----
 
@@ -254,14 +256,17 @@ def _checked_coalesced(name: str, input: Any) -> Coordinates:
 
 def coalesce(self: Tensor) -> Value:
     """The tensor with each place once, in order, values of one place summed; itself if it is so."""
-    return self if _coordinates("coalesce", self).coalesced else coalesced(self)
+    _coordinates("coalesce", self)
+    return self if is_coalesced(self) else coalesced(self)
 
 
+@answered_below
 def is_coalesced(self: Tensor) -> bool:
     """Whether each place is there once, in order."""
     return _coordinates("is_coalesced", self).coalesced
 
 
+@answered_below
 def indices(self: Tensor) -> Value:
     """A column of indices for each value of a coalesced tensor."""
     return _checked_coalesced("indices", self).places.detach()
@@ -269,11 +274,16 @@ def indices(self: Tensor) -> Value:
 
 def values(self: Tensor) -> Value:
     """The values of a sparse tensor, which must be coalesced if it has coordinates."""
+    if sparse_of(self) is None and self.special and upper.seen_below is not None:
+        found = upper.seen_below("values", self)  # a class may hold a sparse one
+        if found is not NotImplemented:
+            return found
     if layout_of(self) is sparse_coo:
         _checked_coalesced("values", self)
     return elements_of(self)
 
 
+@answered_below
 def _indices(self: Tensor) -> Value:
     """A column of indices for each value, as they were given."""
     layer = _only_sparse("_indices", self)
@@ -282,42 +292,65 @@ def _indices(self: Tensor) -> Value:
     return layer.places.detach()
 
 
+@answered_below
 def _values(self: Tensor) -> Value:
     """The values as they were given, without history."""
     return _only_sparse("_values", self).elements.detach()
 
 
+@answered_below
 def _nnz(self: Tensor) -> int:
     """How many values a sparse tensor has."""
     return int(_only_sparse("_nnz", self).elements.shape[0])
 
 
-def sparse_dim(self: Tensor) -> int:
-    """How many dimensions have indices."""
+def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
+    """Say of a tensor that each place is there once, in order, or that it may not be so."""
+    if upper.seen_below is not None:
+        found = upper.seen_below("_coalesced_", self, coalesced)
+        if found is not NotImplemented:
+            return self
+    layer = _coordinates("_coalesced_", self)
+    self.layer = Coordinates(layer.places, layer.elements, layer.shape, bool(coalesced))
+    return self
+
+
+def _depth(self: Tensor) -> int:
     layer = sparse_of(self)
     return 0 if layer is None else len(layer.sparse_sizes())
 
 
+@answered_below
+def sparse_dim(self: Tensor) -> int:
+    """How many dimensions have indices."""
+    return _depth(self)
+
+
+@answered_below
 def dense_dim(self: Tensor) -> int:
     """How many dimensions each value has."""
-    return int(self.ndim) - int(sparse_dim(self))
+    return int(self.ndim) - _depth(self)
 
 
+@answered_below
 def crow_indices(self: Tensor) -> Value:
     """Where the rows of a matrix in layout sparse_csr start, and the end of the last."""
     return _compressed("crow_indices", self, by_rows=True).starts.detach()
 
 
+@answered_below
 def col_indices(self: Tensor) -> Value:
     """The columns of the values of a matrix in layout sparse_csr."""
     return _compressed("col_indices", self, by_rows=True).numbers.detach()
 
 
+@answered_below
 def ccol_indices(self: Tensor) -> Value:
     """Where the columns of a matrix in layout sparse_csc start, and the end of the last."""
     return _compressed("ccol_indices", self, by_rows=False).starts.detach()
 
 
+@answered_below
 def row_indices(self: Tensor) -> Value:
     """The rows of the values of a matrix in layout sparse_csc."""
     return _compressed("row_indices", self, by_rows=False).numbers.detach()
@@ -440,6 +473,7 @@ METHODS: dict[str, Any] = {
     "_indices": _indices,
     "_values": _values,
     "_nnz": _nnz,
+    "_coalesced_": _coalesced_,
     "sparse_dim": sparse_dim,
     "dense_dim": dense_dim,
     "crow_indices": crow_indices,

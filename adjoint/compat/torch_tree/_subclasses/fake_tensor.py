@@ -4,6 +4,7 @@ A fake tensor holds one of the device `meta`, on which its operations run; its c
 device it would be on. A mode makes all tensors of its block fake.
 """
 
+import copy
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -124,6 +125,11 @@ class FakeTensorMode(TorchDispatchMode):
     ) -> None:
         self.allow_non_fake_inputs = allow_non_fake_inputs
         self.known: dict[int, tuple[Tensor, FakeTensor]] = {}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "FakeTensorMode":
+        made = memo[id(self)] = copy.copy(self)
+        made.known = {}
+        return made
 
     def from_tensor(self, tensor: Tensor, *, static_shapes: bool | None = None) -> FakeTensor:
         """A fake of a tensor, the same one each time."""

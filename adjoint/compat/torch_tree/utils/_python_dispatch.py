@@ -21,7 +21,6 @@ from adjoint.call.context import (
 )
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Layer, lies_in
-from adjoint.call.overriding import created_by, creating_mode
 from adjoint.compat import dispatched_looks
 from adjoint.compat.aten_forms import bound
 from adjoint.compat.aten_steps.answering import (
@@ -71,13 +70,16 @@ _BEFORE_SIZES: Final = {
 
 
 _LOOKS: Final = ("dtype", "layout", "device", "pin_memory")
-_OF_ONE_TENSOR: Final = ("detach", "lift_fresh", "_local_scalar_dense", "_to_copy")
+_OF_ONE_TENSOR: Final = ("lift_fresh", "_to_copy")
 
 
-def _seen_below(name: str, tensor: Tensor) -> Any:
+def _seen_below(name: str, *args: Any, **options: Any) -> Any:
     """See tensors.upper."""
-    mode = creating_mode()
-    return None if mode is None else created_by(mode, name, (tensor,), {})
+    held = any(lies_in(tensor, GROUND) for tensor in tensors_in([*args]))
+    if not current().modes and (DISABLED.get() or not held):
+        return NotImplemented
+    with asking() as ask:
+        return ask(name, *args, **options)
 
 
 def _seen_out(op: Op, values: list[Any], out: Any) -> Any:
@@ -203,7 +205,8 @@ class TorchDispatchMode(Scope):
             answer = self.answered(named(name), args, options)
         else:
             form, given = found
-            answer = self.answered(named(name, form.overload), *form.spelled(given))
+            args, options = form.spelled(given, Steps(self.answered).read)
+            answer = self.answered(named(name, form.overload), args, options)
         if not isinstance(answer, Tensor):
             raise RuntimeError(
                 f"{type(self).__name__}.__torch_dispatch__ returned a {type(answer).__name__} for "
@@ -219,7 +222,7 @@ class TorchDispatchMode(Scope):
             self.answered(named(name), args, {**options, "out": out})
             return out
         form, given = found
-        args, rest = form.spelled(given)
+        args, rest = form.spelled(given, Steps(self.answered).read)
         self.answered(named(name, writing(name, form.overload)), args, {**rest, "out": out})
         return out
 
@@ -234,7 +237,6 @@ class TorchDispatchMode(Scope):
                 f"{type(self).__name__}.__torch_dispatch__: a classmethod is not supported, please "
                 "make it a plain method"
             )
-        upper.seen_below = _seen_below
         upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
         upper.handed, upper.retained = handed, retained
         return replaced(outer, {"modes": (*outer.modes, self)})
@@ -311,12 +313,6 @@ class Dispatched(Layer):
     def said(self, function: Any, args: tuple[Any, ...]) -> Any:
         """What the class says of the looks of an instance; None if it leaves them as they are."""
         return None if DISABLED.get() else answered(function, args, {})
-
-    def changes(self, name: str, overload: str, args: tuple[Any, ...]) -> bool:
-        """Whether the class makes a change of an instance that is no op; or else it is plain."""
-        if not DISABLED.get():
-            answered(named(name, overload), args, {})
-        return not DISABLED.get()
 
     def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         """See Layer."""
@@ -458,7 +454,7 @@ def dispatched(made: Any, has_memory: bool = True, asked: frozenset[str] = froze
     return made
 
 
-upper.born = dispatched
+upper.born, upper.seen_below = dispatched, _seen_below
 
 
 def make_subclass(
