@@ -135,6 +135,7 @@ class Upper:
         # The first gradient of a leaf in PyTorch's steps, and one that is retained; there then too.
         self.handed: Any = None
         self.retained: Any = None
+        self.copied: Any = None  # shows the copy that is kept of what an op is about to change
         # Answers a call with out= where modes or classes see it, else None; there then too.
         self.seen_out: Any = None
         # A function as PyTorch composes it, where others see its steps, else NotImplemented.

@@ -269,6 +269,9 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
         refuse_partial_overlap(op.name + "_", target, tensors)
     before_change(target)
     if settings.modes:
+        needed = sum(1 << i for i, place in enumerate(op.inputs) if needs(values[place]))
+        if before is not None and 0 in op.plan(needed).values:
+            upper.copied(op, target)
         change_below(op, given, settings)
     else:
         write_result(op, values, given, target, backend)

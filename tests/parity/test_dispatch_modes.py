@@ -202,6 +202,22 @@ def changes(torch, x, y):
     a.normal_()
 
 
+def recorded_changes(torch, x, y):
+    functional = torch.nn.functional
+    (x * 1).mul_(y)
+    (x * 1).mul_(2)
+    (x * 1).div_(y.detach())
+    torch.ones(2, 3).div_(y)
+    (x * 1).pow_(2)
+    (x * 1).sin_()
+    (x * 1).exp_()
+    (x * 1).atan2_(y)
+    (x * 1).addcmul_(x, y)
+    (x * 1).masked_fill_(x > 0.3, 0.0)
+    for name in ("silu", "elu", "celu", "relu6", "leaky_relu", "relu"):
+        getattr(functional, name)(x * 1, inplace=True)
+
+
 def creation(torch, x, y):
     torch.tensor([1.0, 2.0])
     torch.tensor(3)
@@ -300,6 +316,7 @@ PROGRAMS = [
     views,
     indices,
     changes,
+    recorded_changes,
     creation,
     conversions,
     products,

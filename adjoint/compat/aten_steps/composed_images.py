@@ -46,7 +46,7 @@ def _operation(
         return ask(name, grad, *back(args))
 
     constant = None if "upsample" in name else 1
-    found = back is not None and undone(f"{name}_backward", again, constant)
+    found = None if back is None else undone(f"{name}_backward", again, constant)
     return Operation(name, inputs, steps, back=found)
 
 

@@ -1,7 +1,7 @@
 """The steps of gradients of arithmetic and activations, as PyTorch makes them.
 
 Each is given what a node keeps and the gradients of its outputs, asks for the steps one by one, and
-answers a gradient for each input of the op. Who records a backward pass gets adjoint's own rules.
+answers a gradient for each input of the op. In a backward pass that is recorded, each step is.
 """
 
 import math

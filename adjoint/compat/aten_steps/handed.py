@@ -1,7 +1,7 @@
-"""How gradients come into `.grad` where modes see a pass: PyTorch's steps."""
+"""How gradients come into `.grad`, and what changes keep, where modes see PyTorch's steps."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.ops.arranging.conversion import contiguous_format
@@ -24,6 +24,17 @@ def handed(leaf: Any, grad: Any, owned: bool) -> Tensor:
 def retained(grad: Any) -> Tensor:
     """The gradient that a tensor keeps because it was told to, or a leaf with gaps."""
     return grad.clone(memory_format=contiguous_format)  # type: ignore[no-any-return]
+
+
+def copied(op: Any, target: Any) -> None:
+    """Show the copy that PyTorch keeps of a tensor before a change in place of it."""
+    if op.name not in _BY_RESULT:
+        with asking() as ask:
+            ask("clone", target)
+
+
+# Changes whose result says enough of what was there, or of which nothing is kept.
+_BY_RESULT: Final = ("elu", "selu", "celu", "leaky_relu", "acosh", "asinh", "atanh")
 
 
 def _is_dense(tensor: Any) -> bool:

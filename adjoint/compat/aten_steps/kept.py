@@ -3,12 +3,19 @@
 from typing import Any
 
 from adjoint.autograd.node import AccumulateGrad
+from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.ops.arranging.conversion import strided
 
 
 class TooLittleKeptError(Exception):
     """A node does not keep what PyTorch's steps need; its own rules do without."""
+
+
+def check_no_zeros(tensor: Any) -> None:
+    """Leave zeros to the rules where PyTorch's steps are recorded, which lose the derivative."""
+    if is_grad_enabled() and tensor.layer is None and (tensor.array == 0).any():
+        raise TooLittleKeptError
 
 
 class Kept:

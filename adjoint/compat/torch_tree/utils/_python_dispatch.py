@@ -36,7 +36,8 @@ from adjoint.compat.aten_steps.answering import (
 )
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.composed import composed
-from adjoint.compat.aten_steps.handed import handed, retained
+from adjoint.compat.aten_steps.handed import copied, handed, retained
+from adjoint.compat.aten_steps.recorded import recording
 from adjoint.compat.aten_steps.shown import (
     call_in_steps,
     change_in_steps,
@@ -98,12 +99,12 @@ def _seen_out(op: Op, values: list[Any], out: Any) -> Any:
 def _gradients(node: Any, grads: list[Any], wanted: list[bool]) -> list[Any] | None:
     """See tensors.upper."""
     settings = current()
-    if settings.grad_enabled or not knows_gradients(node, grads):
+    if not knows_gradients(node, grads):
         return None
     held = any(isinstance(grad, Tensor) and lies_in(grad, GROUND) for grad in grads)
     if not settings.modes and not held:
         return None
-    with asking() as ask:
+    with contextlib.nullcontext(recording()) if settings.grad_enabled else asking() as ask:
         return gradients_in_steps(node, grads, wanted, ask.answerer)
 
 
@@ -207,7 +208,7 @@ class TorchDispatchMode(Scope):
             )
         upper.seen_below = _seen_below
         upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
-        upper.handed, upper.retained = handed, retained
+        upper.handed, upper.retained, upper.copied = handed, retained, copied
         return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod
