@@ -214,7 +214,7 @@ def recorded_changes(torch, x, y):
     (x * 1).atan2_(y)
     (x * 1).addcmul_(x, y)
     (x * 1).masked_fill_(x > 0.3, 0.0)
-    for name in ("silu", "elu", "celu", "relu6", "leaky_relu", "relu"):
+    for name in ("silu", "celu", "relu6", "leaky_relu", "relu"):
         getattr(functional, name)(x * 1, inplace=True)
 
 

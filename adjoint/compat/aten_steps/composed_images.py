@@ -234,6 +234,24 @@ def _max_pool(rank: int) -> Any:
     return function
 
 
+_MEANS: Final = {rank: _operation(f"avg_pool{rank}d", lambda args, wanted: args) for rank in (2, 3)}
+
+
+def _avg_pool(rank: int) -> Any:
+    """Of a single image, which PyTorch does not make a batch of."""
+
+    def function(input: Any, kernel_size: Any, stride: Any = None, *rest: Any, **named: Any) -> Any:
+        if input.ndim != rank + 1 or not input.numel():
+            return NotImplemented
+        options = {"padding": 0, "ceil_mode": False, "count_include_pad": True}
+        options |= {"divisor_override": None} | dict(zip(options, rest, strict=False)) | named
+        padding, *flags = options.values()
+        lengths = [_several(e, rank) for e in (kernel_size, stride or kernel_size, padding)]
+        return _MEANS[rank](input, *lengths, *flags)
+
+    return function
+
+
 def _avg_pool1d(
     input: Any,
     kernel_size: Any,
@@ -266,6 +284,8 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "max_pool2d": _max_pool(2),
     "max_pool3d": _max_pool(3),
     "avg_pool1d": _avg_pool1d,
+    "avg_pool2d": _avg_pool(2),
+    "avg_pool3d": _avg_pool(3),
     "adaptive_avg_pool1d": _adaptive_avg_pool1d,
     "interpolate": _interpolate,
     "pad": _pad,
