@@ -34,7 +34,8 @@ def as_added(mask: Any, name: str, kind: Any) -> Any:
     if mask is None:
         return None
     if mask.dtype is bool_:
-        return zeros_like(mask, dtype=kind).masked_fill_(mask, float("-inf"))
+        added: Any = zeros_like(mask, dtype=kind)
+        return added.masked_fill_(mask, float("-inf"))
     if not mask.dtype.is_floating_point:
         raise AssertionError(f"{name} must be bool or floating point, not {mask.dtype}")
     return mask

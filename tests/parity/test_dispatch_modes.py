@@ -309,6 +309,21 @@ def backward_of_an_index(torch, x, y):
     (x[torch.tensor([0, 1])] * y).sum().backward()
 
 
+def backward_of_written_views(torch, x, y):
+    a = x * 1
+    a[:, 1:].mul_(y[:, 1:])
+    a[0].copy_(y[1])
+    whole = x.new_empty((2, 5))
+    whole[:, 1:4].copy_(y)
+    (a.sum() + whole[:, 1:4].sum()).backward()
+
+
+def round_borders(torch, x, y):
+    image = y[None, None] * 1
+    padded = torch.nn.functional.pad(image, (2, 1, 0, 1), mode="circular")
+    padded.sum().backward()
+
+
 PROGRAMS = [
     arithmetic,
     unary,
@@ -326,6 +341,8 @@ PROGRAMS = [
     backward_of_views,
     backward_of_activations,
     backward_of_an_index,
+    backward_of_written_views,
+    round_borders,
 ]
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.composed_pools import put_back
-from adjoint.compat.aten_steps.recorded import Operation, undone
+from adjoint.compat.aten_steps.kept import beside
+from adjoint.compat.aten_steps.recorded import Operation, recording, undone
 from adjoint.dtypes import uint8
 from adjoint.ops.arranging.shape import squeeze, unsqueeze
 from adjoint.ops.composites import COMPOSITES
@@ -110,6 +111,34 @@ def _interpolate(
     return _UPSAMPLING[mode, rank](input, list(sizes), *options, *scales)
 
 
+def _by_slice(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+    return (ask("slice_backward", grad, list(args[0].shape), *args[1:], 1),)
+
+
+_SLICED: Final = Operation("slice.Tensor", (0,), _by_slice, changing=(0,))  # even of all
+
+
+def _circular(input: Any, pad: Any) -> Any:
+    """The inside written first, and then what goes round, dimension by dimension."""
+    step = recording()
+    sides = [(input.ndim - 1 - i, *pad[2 * i : 2 * i + 2]) for i in range(len(pad) // 2)]
+    shape = list(input.shape)
+    for dim, left, right in sides:
+        shape[dim] += left + right
+    whole = step("new_empty", input, shape, **beside(input))
+    inner, source = whole, input
+    for dim, left, right in sides:
+        inner = step("slice", inner, dim, max(left, 0), shape[dim] - max(right, 0))
+        source = _SLICED(source, dim, max(-left, 0), input.shape[dim] - max(-right, 0))
+    step("copy_", inner, source)
+    for dim, left, right in sides:
+        size, first, last = shape[dim], max(left, 0), shape[dim] - max(right, 0)
+        for places in (((0, left), (last - left, last)), ((last, size), (first, first + right))):
+            if places[0][0] < places[0][1]:
+                step("copy_", *(step("slice", whole, dim, *ends) for ends in places))
+    return whole
+
+
 def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     rank = len(pad) // 2
     fits = len(pad) % 2 == 0 and input.ndim - rank in (1, 2) and value in (None, 0)
@@ -118,6 +147,8 @@ def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any
         left + right + size > 0 and (mode == "replicate" or max(left, right) < size)
         for left, right, size in sides
     )
+    if mode == "circular" and fits and all(max(side[:2]) <= side[2] for side in sides):
+        return _circular(input, pad)
     if (mode, rank) not in _BORDERS or not fits or not inside or 0 in input.shape[1:]:
         return NotImplemented
     return _BORDERS[mode, rank](input, list(pad))

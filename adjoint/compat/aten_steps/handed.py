@@ -3,7 +3,10 @@
 from itertools import pairwise
 from typing import Any, Final
 
+from adjoint.call.context import current
 from adjoint.compat.aten_steps.answering import asking
+from adjoint.compat.aten_steps.asking import unseen
+from adjoint.compat.aten_steps.recorded import stepping
 from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.tensors.tensor import Tensor
 
@@ -31,6 +34,26 @@ def copied(op: Any, target: Any) -> None:
     if op.name not in _BY_RESULT:
         with asking() as ask:
             ask("clone", target)
+
+
+def passed(node: Any, grad: Any, replay: Any) -> list[Any] | None:
+    """The gradients of a change to a view: those outside of it pass, in memory laid out as its."""
+    if not current().modes or grad.layer is not None:
+        return None
+    with stepping() as ask:
+        whole = ask("new_empty_strided", grad, list(node.spec.shape), list(node.strides))
+        ask("copy_", whole, grad)
+        with unseen():
+            view = replay(whole, node.steps)
+        place = list(view.shape), list(view.stride()), view.storage_offset()
+        inside = ask("as_strided", whole, *place)
+        own = ask("clone", inside, memory_format=contiguous_format)
+    found = node.step.apply([own], True)
+    by_view = found.pop(node.position)
+    if by_view is not None and node.step.edges()[node.position][0] is not None:
+        with stepping() as ask:
+            ask("copy_", inside, by_view)
+    return [whole, *found]
 
 
 # Changes whose result says enough of what was there, or of which nothing is kept.

@@ -1,7 +1,7 @@
 """An operation of PyTorch's that adjoint makes of several, recorded as the one step that it is."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
@@ -120,6 +120,11 @@ def recording(back: Operation | None = None) -> Steps:
     return Steps(answer)
 
 
+def stepping(back: Operation | None = None) -> AbstractContextManager[Steps]:
+    """As a context: what asks for the steps of a backward pass, recorded or not."""
+    return nullcontext(recording(back)) if is_grad_enabled() else asking()
+
+
 def whole(name: str, args: Any) -> Operation:
     """An operation of PyTorch's whose gradients are those of what adjoint makes it of."""
     places = [i for i, a in enumerate(args) if isinstance(a, Tensor) and is_floating(a.array)]
@@ -191,10 +196,7 @@ class _Recorded(Function):
         wanted = [ctx.needs_input_grad[place] and ctx.wanted[place] for place in places]
         found = None
         if operation.gradients is not None:
-            with (
-                suppress(TooLittleKeptError),
-                nullcontext(recording(operation.back)) if is_grad_enabled() else asking() as ask,
-            ):
+            with suppress(TooLittleKeptError), stepping(operation.back) as ask:
                 found = operation.gradients(ask, wanted, args, results, *grads, **ctx.named)
         if found is None:
             found = _by_rules(operation, args, ctx.named, wanted, grads)

@@ -36,8 +36,8 @@ from adjoint.compat.aten_steps.answering import (
 )
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.composed import composed
-from adjoint.compat.aten_steps.handed import copied, handed, retained
-from adjoint.compat.aten_steps.recorded import recording
+from adjoint.compat.aten_steps.handed import copied, handed, passed, retained
+from adjoint.compat.aten_steps.recorded import stepping
 from adjoint.compat.aten_steps.shown import (
     call_in_steps,
     change_in_steps,
@@ -104,7 +104,7 @@ def _gradients(node: Any, grads: list[Any], wanted: list[bool]) -> list[Any] | N
     held = any(isinstance(grad, Tensor) and lies_in(grad, GROUND) for grad in grads)
     if not settings.modes and not held:
         return None
-    with contextlib.nullcontext(recording()) if settings.grad_enabled else asking() as ask:
+    with stepping() as ask:
         return gradients_in_steps(node, grads, wanted, ask.answerer)
 
 
@@ -209,6 +209,7 @@ class TorchDispatchMode(Scope):
         upper.seen_below = _seen_below
         upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
         upper.handed, upper.retained, upper.copied = handed, retained, copied
+        upper.passed = passed
         return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod
