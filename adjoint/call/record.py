@@ -14,6 +14,7 @@ from adjoint.autograd.node import (
 )
 from adjoint.autograd.saved_tensors import pack, pack_arrays
 from adjoint.call.context import Settings
+from adjoint.call.layers import open_levels
 from adjoint.call.op_node import OpNode, Rest
 from adjoint.call.rule import Plan
 from adjoint.tensors.core import (
@@ -335,8 +336,13 @@ def pack_all(node: OpNode, pairs: tuple[Any, ...], results: list[Tensor]) -> Non
 
 
 def to_keep(op: "Op", values: list[Any], settings: Settings) -> list[Any] | None:
-    """Where a mode puts what is kept of a call's results; None if nothing is, or hooks see it."""
-    if not settings.grad_enabled or settings.saved_hooks or not needing(op, values):
+    """Where a mode puts what is kept of a call's results; None if nothing is, or hooks see it.
+
+    Nor is it seen inside transforms, which have memory of their own in PyTorch.
+    """
+    if not settings.grad_enabled or settings.saved_hooks or open_levels.get():
+        return None
+    if not needing(op, values):
         return None
     return []
 

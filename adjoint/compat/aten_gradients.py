@@ -98,6 +98,9 @@ def native_layer_norm_backward(
     """The gradients of layer_norm by input, weight and bias; None for those not wanted."""
     count = len(normalized_shape)
     inner, outer = tuple(range(-count, 0)), tuple(range(input.ndim - count))
+    if is_grad_enabled() and input.requires_grad:  # of which both are made
+        mean, spread = input.mean(inner, True), input.var(inner, correction=0, keepdim=True)
+        rstd = (spread + (rstd.detach() ** -2 - spread.detach())).rsqrt()
     level = (input - mean) * rstd
     by_input = by_weight = by_bias = None
     if output_mask[0]:

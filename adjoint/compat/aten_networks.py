@@ -105,6 +105,12 @@ def native_group_norm_backward(
 # ---- attention ----
 
 
+def _in_order(tensor: Any, order: Any) -> Any:
+    """A tensor whose dimensions lie in memory in an order."""
+    back = [order.index(dim) for dim in range(len(order))]
+    return tensor.permute(order).contiguous().permute(back)
+
+
 def _scaled_dot_product_flash_attention_for_cpu(
     query: Any,
     key: Any,
@@ -129,7 +135,8 @@ def _scaled_dot_product_flash_attention_for_cpu(
         scores = scores.masked_fill(shut, float("-inf"))
     if attn_mask is not None:
         scores = scores + attn_mask.detach()
-    return out, logsumexp(scores, -1)
+    order = sorted(range(query.ndim), key=lambda dim: -query.stride(dim))
+    return _in_order(out, order), logsumexp(scores, -1)
 
 
 def _scaled_dot_product_flash_attention_for_cpu_backward(
@@ -151,7 +158,8 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     def again(query: Any, key: Any, value: Any) -> Any:
         return attend(query, key, value, attn_mask, factor, is_causal)
 
-    return tuple(slopes(again, [query, key, value], [0, 1, 2], grad_out))
+    found = slopes(again, [query, key, value], [0, 1, 2], grad_out)
+    return tuple(_in_order(each, [0, 2, 1, 3]) for each in found)
 
 
 # ---- activations ----

@@ -2,12 +2,25 @@
 
 from typing import Any
 
+from adjoint.creation.factories import zeros, zeros_like
 from adjoint.dtypes import bool_
 from adjoint.ops.arranging.arrange import pad, repeat
-from adjoint.ops.arranging.shape import cat, chunk, reshape, transpose, unsqueeze
+from adjoint.ops.arranging.conversion import contiguous
+from adjoint.ops.arranging.shape import (
+    cat,
+    chunk,
+    expand,
+    permute,
+    reshape,
+    split,
+    squeeze,
+    transpose,
+    unflatten,
+    unsqueeze,
+)
 from adjoint.ops.composites import overridable
-from adjoint.ops.elementwise.selection import where
-from adjoint.ops.matrices.matmul import matmul, mT
+from adjoint.ops.matrices.added_products import baddbmm
+from adjoint.ops.matrices.matmul import bmm
 from adjoint.ops.neural.attention import scaled_dot_product_attention
 from adjoint.ops.neural.linear import linear
 from adjoint.ops.reducing.reduction import mean, softmax
@@ -21,7 +34,8 @@ def as_added(mask: Any, name: str, kind: Any) -> Any:
     if mask is None:
         return None
     if mask.dtype is bool_:
-        return where(mask, float("-inf"), mask.new_zeros((), dtype=kind))
+        added: Any = zeros_like(mask, dtype=kind)
+        return added.masked_fill_(mask, float("-inf"))
     if not mask.dtype.is_floating_point:
         raise AssertionError(f"{name} must be bool or floating point, not {mask.dtype}")
     return mask
@@ -48,23 +62,22 @@ def _check_shapes(query: Any, key: Any, value: Any, padding: Any, mask: Any, hea
 
 
 def _joined_mask(mask: Any, padding: Any, batch: int, heads: int, sizes: Any) -> Any:
-    """One mask that broadcasts over (batch, heads, targets, sources), or None."""
+    """One mask that broadcasts over (batch * heads, targets, sources), or None."""
     targets, sources = sizes
     if mask is not None:
-        wanted = (targets, sources) if mask.ndim == 2 else (batch * heads, targets, sources)
+        wanted = (1 if mask.shape[0] == 1 else batch * heads, targets, sources)
         if tuple(mask.shape) != wanted:
             raise RuntimeError(
                 f"attn_mask has shape {list(mask.shape)}, but should be {list(wanted)}"
             )
-        if mask.ndim == 3:
-            mask = reshape(mask, (batch, heads, targets, sources))
     if padding is None:
         return mask
     if tuple(padding.shape) != (batch, sources):
         raise AssertionError(
             f"key_padding_mask has shape {list(padding.shape)}, but should be {[batch, sources]}"
         )
-    padding = reshape(padding, (batch, 1, 1, sources))
+    padding = expand(reshape(padding, (batch, 1, 1, sources)), (-1, heads, -1, -1))
+    padding = reshape(padding, (batch * heads, 1, sources))
     return padding if mask is None else mask + padding
 
 
@@ -83,9 +96,22 @@ def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[A
         raise AssertionError(
             f"key of shape {list(key.shape)} does not match value of {list(value.shape)}"
         )
+    width = query.shape[-1]
     if query is key and key is value:
-        return tuple(chunk(linear(query, weight, bias), 3, -1))
+        return _apart(linear(query, weight, bias), 3)
+    if key is value:
+        own, other = split(weight, [width, 2 * width])
+        shifts = (None, None) if bias is None else split(bias, [width, 2 * width])
+        projected = linear(query, own, shifts[0])
+        return projected, *_apart(linear(key, other, shifts[1]), 2)
     return _projected((query, key, value), chunk(weight, 3), bias)
+
+
+def _apart(x: Any, count: int) -> tuple[Any, ...]:
+    """What lies side by side in the last dimension, each as a whole."""
+    x = unsqueeze(unflatten(x, -1, (count, x.shape[-1] // count)), 0)
+    x = contiguous(squeeze(transpose(x, 0, -2), -2))
+    return tuple(x[i] for i in range(count))
 
 
 # ---- sequences and heads ----
@@ -93,9 +119,7 @@ def _packed(query: Any, key: Any, value: Any, weight: Any, bias: Any) -> tuple[A
 
 def _as_batch(query: Any, key: Any, value: Any, padding: Any) -> tuple[Any, ...]:
     """Single sequences and the mask of their padding, as a batch of one."""
-    same = query is key and key is value
-    query = unsqueeze(query, 1)
-    key, value = (query, query) if same else (unsqueeze(key, 1), unsqueeze(value, 1))
+    query, key, value = (unsqueeze(each, 1) for each in (query, key, value))
     return query, key, value, None if padding is None else unsqueeze(padding, 0)
 
 
@@ -109,18 +133,9 @@ def _head_width(features: int, wanted: int, heads: int) -> int:
     return width
 
 
-def _heads(x: Any, count: int, width: int, given: Any = None) -> Any:
-    """(length, batch, features) as (batch, heads, length, width); or what is given instead."""
-    length, batch = x.shape[:2]
-    if given is None:
-        given = transpose(reshape(x, (length, batch * count, width)), 0, 1)
-    return reshape(given, (batch, count, *given.shape[1:]))
-
-
-def _joined_heads(x: Any) -> Any:
-    """(batch, heads, length, width) as (length, batch, features)."""
-    batch, count, length, width = x.shape
-    return reshape(transpose(transpose(x, 1, 2), 0, 1), (length, batch, count * width))
+def _heads(x: Any, width: int) -> Any:
+    """(length, batch, features) as (batch * heads, length, width)."""
+    return transpose(reshape(x, (x.shape[0], -1, width)), 0, 1)
 
 
 def _has_biases(bias_k: Any, bias_v: Any, static: bool) -> bool:
@@ -143,23 +158,34 @@ def _one_longer(mask: Any) -> Any:
 
 
 def _attend(
-    query: Any, key: Any, value: Any, mask: Any, rate: float, need_weights: bool
+    query: Any, key: Any, value: Any, mask: Any, rate: float, heads: int, need_weights: bool
 ) -> tuple[Any, Any]:
-    """What each head makes of the values, and with which weights, or None."""
+    """What heads make of the values, (targets * batch, features), and with which weights."""
+    count, targets, width = query.shape
+    rows = (targets * (count // heads), heads * width)
     if not need_weights:
-        return scaled_dot_product_attention(query, key, value, mask, rate), None
-    scores = matmul(query * query.shape[-1] ** -0.5, mT(key))
-    weights = softmax(scores if mask is None else scores + mask, -1)
+        if mask is not None:
+            single = mask.shape[0] == 1
+            shape = (-1, heads, *mask.shape[1:])
+            mask = unsqueeze(mask, 0) if single else reshape(mask, shape)
+        query, key, value = (reshape(x, (-1, heads, *x.shape[1:])) for x in (query, key, value))
+        out = scaled_dot_product_attention(query, key, value, mask, rate)
+        return reshape(permute(out, (2, 0, 1, 3)), rows), None
+    query, turned = query * width**-0.5, transpose(key, -2, -1)
+    scores = bmm(query, turned) if mask is None else baddbmm(mask, query, turned)
+    weights = softmax(scores, -1)
     weights = dropout(weights, rate, True) if rate else weights
-    return matmul(weights, value), weights
+    out = reshape(transpose(bmm(weights, value), 0, 1), rows)
+    return out, weights
 
 
-def _shown(weights: Any, average: bool, batched: bool) -> Any:
+def _shown(weights: Any, heads: int, average: bool, batched: bool) -> Any:
     """The weights as the caller wants them: averaged over the heads, without a batch of one."""
     if weights is None:
         return None
+    weights = reshape(weights, (-1, heads, *weights.shape[1:]))
     weights = mean(weights, 1) if average else weights
-    return weights if batched else reshape(weights, tuple(weights.shape[1:]))
+    return weights if batched else squeeze(weights, 0)
 
 
 @overridable
@@ -205,19 +231,23 @@ def multi_head_attention_forward(
         query, key, value = _projected((query, key, value), matrices, in_proj_bias)
     else:
         query, key, value = _packed(query, key, value, in_proj_weight, in_proj_bias)
+    if mask is not None and mask.ndim == 2:
+        mask = unsqueeze(mask, 0)
     if _has_biases(bias_k, bias_v, static_k is not None or static_v is not None):
         key, value = _with_extra(key, bias_k), _with_extra(value, bias_v)
         mask, padding = _one_longer(mask), _one_longer(padding)
-    query = _heads(query, num_heads, width)
-    key = _heads(key, num_heads, width, static_k)
-    value = _heads(value, num_heads, width, static_v)
+    query = _heads(query, width)
+    key = _heads(key, width) if static_k is None else static_k
+    value = _heads(value, width) if static_v is None else static_v
     if add_zero_attn:
-        zeros = key.new_zeros((batch, num_heads, 1, width))
-        key, value = cat([key, zeros], 2), cat([value, zeros], 2)
+        shape = (batch * num_heads, 1, width)
+        key, value = (
+            cat([x, zeros(shape, dtype=x.dtype, device=x.device)], 1) for x in (key, value)
+        )
         mask, padding = _one_longer(mask), _one_longer(padding)
-    mask = _joined_mask(mask, padding, batch, num_heads, (targets, key.shape[2]))
+    mask = _joined_mask(mask, padding, batch, num_heads, (targets, key.shape[1]))
     rate = dropout_p if training else 0.0
-    out, found = _attend(query, key, value, mask, rate, need_weights)
-    out = linear(_joined_heads(out), out_proj_weight, out_proj_bias)
-    weights = _shown(found, average_attn_weights, batched)
-    return (out if batched else reshape(out, tuple(out.shape[::2]))), weights
+    out, found = _attend(query, key, value, mask, rate, num_heads, need_weights)
+    out = reshape(linear(out, out_proj_weight, out_proj_bias), (targets, batch, -1))
+    weights = _shown(found, num_heads, average_attn_weights, batched)
+    return (out if batched else squeeze(out, 1)), weights

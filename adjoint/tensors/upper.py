@@ -135,6 +135,10 @@ class Upper:
         # The first gradient of a leaf in PyTorch's steps, and one that is retained; there then too.
         self.handed: Any = None
         self.retained: Any = None
+        # Shows the copy that is kept of what an op is about to change; the gradients of such a
+        # change to a view in PyTorch's steps, or None if nobody sees them.
+        self.copied: Any = None
+        self.passed: Any = None
         # Answers a call with out= where modes or classes see it, else None; there then too.
         self.seen_out: Any = None
         # A function as PyTorch composes it, where others see its steps, else NotImplemented.

@@ -280,6 +280,9 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     kept: list[Any] | None = None
     if settings.modes:
         kept = None if before is None else to_keep(op, values, settings)
+        needed = sum(1 << i for i, place in enumerate(op.inputs) if needs(values[place]))
+        if before is not None and 0 in op.plan(needed).values:
+            upper.copied(op, target)
         change_below(op, given, settings, kept)
     else:
         write_result(op, values, given, target, backend)
@@ -817,6 +820,8 @@ class CopySlices(Node):
         self.steps = steps
         self.step = step
         self.position = position  # of the view among the inputs of step
+        whole: Any = base
+        self.strides = whole.stride() if current().modes else None  # for those who see the pass
         if step.lane == USER:
             self.lane = USER
         self.code, self.instruction = step.code, step.instruction
@@ -836,6 +841,10 @@ class CopySlices(Node):
     ) -> list[Any]:
         grad = grads[0]
         recorded = isinstance(grad, TensorCore)
+        if recorded and self.strides is not None:
+            found = upper.passed(self, grad, replay)
+            if found is not None:
+                return found  # type: ignore[no-any-return]  # a list of gradients
         mutable = recorded or backend_of(grad).mutable
         if recorded:
             grad = grad.contiguous()

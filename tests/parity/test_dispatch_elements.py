@@ -49,17 +49,23 @@ def assert_close(ours, theirs):
             np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-3, atol=1e-4)
 
 
+LOST = ("torch.sinc(x*0)",)  # in PyTorch's recorded steps, whose gradient is no number
+
+
+@pytest.mark.parametrize("recorded", [False, True], ids=["", "recorded"])
 @pytest.mark.parametrize("expression", DERIVED)
-def test_a_mode_sees_the_same_operations(torch, expression):
+def test_a_mode_sees_the_same_operations(torch, expression, recorded):
     found = []
 
     def derived(library, x, y):
         total = loss(expression, library, x, y)
         if isinstance(total, library.Tensor):
-            found.append(library.autograd.grad(total, [x, y], allow_unused=True))
+            options = {"allow_unused": True, "create_graph": recorded}
+            grads = library.autograd.grad(total, [x, y], **options)
+            found.append([None if grad is None else grad.detach() for grad in grads])
 
     ours, theirs = both_logs(torch, derived)
-    assert names_of(ours) == names_of(theirs)
+    assert names_of(ours) == names_of(theirs) or (recorded and expression in LOST)
     if found:
         assert_close(*found)
 

@@ -98,9 +98,10 @@ def trouble_with(name, kind):
         seen = derived(function, given)
     found = sorted(mode.foreign)
     if record.name not in BY_CHANCE | CANCELLING:
-        found += [
-            f"result {i}" for i, each in enumerate(zip(plain, seen, strict=True)) if far(*each)
-        ]
+        # A gradient that is always zero has one itself outside of modes, unlike PyTorch's.
+        seen += [compat.zeros_like(each) for each in plain[len(seen) :]]
+        pairs = enumerate(zip(plain, seen, strict=True))
+        found += [f"result {i}" for i, each in pairs if far(*each)]
     return found
 
 

@@ -1,7 +1,8 @@
 """Who is asked for the steps of an op, and how."""
 
 from collections.abc import Callable
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
 
 from adjoint.call.context import Changed
 from adjoint.compat.aten_forms import bound
@@ -9,6 +10,14 @@ from adjoint.compat.torch_tree import ops
 
 # Who is asked: an overload, its arguments, and those by name.
 Answerer = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+# The overload that the next call of its op is, as a step of a recorded pass; with its arguments.
+meant: Final[ContextVar[Any]] = ContextVar("adjoint_meant", default=None)
+# Functions that call one op of several.
+SINGLE: Final = (
+    *("alias", "as_strided", "index", "slice", "view"),
+    *("_conj", "_to_copy", "div", "div_", "where"),
+)
 
 
 class Steps:
@@ -33,6 +42,18 @@ class Steps:
     def read(self, tensor: Any) -> Any:
         """The number that a tensor is, in whose place it stands."""
         return self.answerer(ops.named("_local_scalar_dense"), (tensor,), {})
+
+
+def called_as_meant(op: Any, answerer: Answerer) -> Any:
+    """What is answered to a call of an op that is a known step; NotImplemented of any other."""
+    call = meant.get()
+    if call is None:
+        return NotImplemented
+    own = call[0].operation
+    if getattr(own, "op", own) is not op and call[0].overloadpacket.__name__ not in SINGLE:
+        return NotImplemented
+    meant.set(None)
+    return answerer(*call)
 
 
 def unseen() -> Changed:

@@ -4,7 +4,7 @@ import math
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import Steps, renamed
-from adjoint.compat.aten_steps.gradients_of_functions import finite
+from adjoint.compat.aten_steps.gradients_of_functions import SELU, finite
 from adjoint.dtypes import FLOAT, bool_, complex128, float64
 from adjoint.ops.arranging.conversion import contiguous_format, preserve_format, strided
 from adjoint.tensors.tensor import Tensor
@@ -239,7 +239,7 @@ SINGLE: Final[dict[str, Any]] = {
     "square": _square,
     "nonzero_positions": renamed("nonzero"),
     "relu6": lambda ask, input: ask("hardtanh", input, 0, 6),
-    "selu": lambda ask, input: ask("elu", input, 1.6732632423543772, 1.0507009873554805),
+    "selu": lambda ask, input: ask("elu", input, *SELU),
 }
 STEPS: Final[dict[str, Any]] = {
     "argsort": _argsort,
@@ -264,6 +264,7 @@ STEPS: Final[dict[str, Any]] = {
     "column_sums": _column_sums,
 }
 CHANGES: Final[dict[str, Any]] = {
+    "relu6": lambda ask, input: ask("hardtanh_", input, 0, 6),
     "polygamma_of_order": renamed("polygamma_"),
     "conjugate_of": renamed("conj_physical_"),
     "true_divide": renamed("div_"),

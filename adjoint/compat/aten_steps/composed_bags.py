@@ -35,7 +35,7 @@ def _by_bags(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any) -> Any
     return by_weight, by_factors
 
 
-_BAGS: Final = Operation("_embedding_bag", (0, 6), _by_bags, back=True)
+_BAGS: Final = Operation("_embedding_bag", (0, 6), _by_bags)
 _UNRECORDED: Final = Operation("_embedding_bag_forward_only", (0, 6), _by_bags)
 
 

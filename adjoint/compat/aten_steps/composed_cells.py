@@ -3,11 +3,10 @@
 import math
 from typing import Any, Final
 
-from adjoint.call.context import current
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.dtypes import FLOAT, category_of
-from adjoint.ops.arranging.conversion import clone, contiguous_format
+from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.ops.arranging.shape import t
 from adjoint.ops.elementwise.activation import relu, sigmoid
 from adjoint.ops.elementwise.arithmetic import add, mul, sub
@@ -90,7 +89,7 @@ def _by_noise(ask: Any, wanted: Any, args: Any, results: Any, grad: Any, **named
     return (ask("rrelu_with_noise_backward", grad, *args, False),)
 
 
-_NOISY: Final = Operation("rrelu_with_noise", (0,), _by_noise, back=True)
+_NOISY: Final = Operation("rrelu_with_noise", (0,), _by_noise)
 
 
 def _rrelu(
@@ -146,20 +145,14 @@ def _lstm_cell(
     return lstm_following(affine(input, w_ih, b_ih), from_state, cell)
 
 
-def _multiplied(target: Any, factor: Any) -> Any:
-    """A product in place, of which PyTorch keeps what was there for the gradient of the factor."""
-    recorded = current().grad_enabled and factor.requires_grad
-    return _changed(mul, clone(target) if recorded else target, factor)
-
-
 def gru_following(from_input: Any, state: Any, w_hh: Any, b_hh: Any) -> Any:
     """The next state, of what input contributes to the gates."""
     entering = from_input.unsafe_chunk(3, 1)
     staying = affine(state, w_hh, b_hh).unsafe_chunk(3, 1)
     reset = _changed(sigmoid, _changed(add, staying[0], entering[0]))
     update = _changed(sigmoid, _changed(add, staying[1], entering[1]))
-    new = _changed(tanh, add(entering[2], _multiplied(staying[2], reset)))
-    return _changed(add, _multiplied(sub(state, new), update), new)
+    new = _changed(tanh, add(entering[2], _changed(mul, staying[2], reset)))
+    return _changed(add, _changed(mul, sub(state, new), update), new)
 
 
 def _gru_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:

@@ -149,7 +149,8 @@ def _nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any =
         return NotImplemented
     dims = [dim] if isinstance(dim, int) else dim
     with asking() as ask:
-        known = ask("logical_not_", ask("ne", input, input))
+        bare = ask("detach", input)
+        known = ask("logical_not_", ask("ne", bare, bare))
         count = ask("sum.dim_IntList", known, dims, keepdim)
     return div(nansum(input, dim, keepdim), count)
 

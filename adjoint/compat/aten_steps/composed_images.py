@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.composed_pools import put_back
-from adjoint.compat.aten_steps.recorded import Operation, undone
+from adjoint.compat.aten_steps.kept import beside
+from adjoint.compat.aten_steps.recorded import Operation, recording, undone
 from adjoint.dtypes import uint8
 from adjoint.ops.arranging.shape import squeeze, unsqueeze
 from adjoint.ops.composites import COMPOSITES
@@ -46,7 +47,7 @@ def _operation(
         return ask(name, grad, *back(args))
 
     constant = None if "upsample" in name else 1
-    found = back is not None and undone(f"{name}_backward", again, constant)
+    found = None if back is None else undone(f"{name}_backward", again, constant)
     return Operation(name, inputs, steps, back=found)
 
 
@@ -110,6 +111,34 @@ def _interpolate(
     return _UPSAMPLING[mode, rank](input, list(sizes), *options, *scales)
 
 
+def _by_slice(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+    return (ask("slice_backward", grad, list(args[0].shape), *args[1:], 1),)
+
+
+_SLICED: Final = Operation("slice.Tensor", (0,), _by_slice, changing=(0,))  # even of all
+
+
+def _circular(input: Any, pad: Any) -> Any:
+    """The inside written first, and then what goes round, dimension by dimension."""
+    step = recording()
+    sides = [(input.ndim - 1 - i, *pad[2 * i : 2 * i + 2]) for i in range(len(pad) // 2)]
+    shape = list(input.shape)
+    for dim, left, right in sides:
+        shape[dim] += left + right
+    whole = step("new_empty", input, shape, **beside(input))
+    inner, source = whole, input
+    for dim, left, right in sides:
+        inner = step("slice", inner, dim, max(left, 0), shape[dim] - max(right, 0))
+        source = _SLICED(source, dim, max(-left, 0), input.shape[dim] - max(-right, 0))
+    step("copy_", inner, source)
+    for dim, left, right in sides:
+        size, first, last = shape[dim], max(left, 0), shape[dim] - max(right, 0)
+        for places in (((0, left), (last - left, last)), ((last, size), (first, first + right))):
+            if places[0][0] < places[0][1]:
+                step("copy_", *(step("slice", whole, dim, *ends) for ends in places))
+    return whole
+
+
 def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     rank = len(pad) // 2
     fits = len(pad) % 2 == 0 and input.ndim - rank in (1, 2) and value in (None, 0)
@@ -118,6 +147,8 @@ def _pad(input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any
         left + right + size > 0 and (mode == "replicate" or max(left, right) < size)
         for left, right, size in sides
     )
+    if mode == "circular" and fits and all(max(side[:2]) <= side[2] for side in sides):
+        return _circular(input, pad)
     if (mode, rank) not in _BORDERS or not fits or not inside or 0 in input.shape[1:]:
         return NotImplemented
     return _BORDERS[mode, rank](input, list(pad))
@@ -234,6 +265,24 @@ def _max_pool(rank: int) -> Any:
     return function
 
 
+_MEANS: Final = {rank: _operation(f"avg_pool{rank}d", lambda args, wanted: args) for rank in (2, 3)}
+
+
+def _avg_pool(rank: int) -> Any:
+    """Of a single image, which PyTorch does not make a batch of."""
+
+    def function(input: Any, kernel_size: Any, stride: Any = None, *rest: Any, **named: Any) -> Any:
+        if input.ndim != rank + 1 or not input.numel():
+            return NotImplemented
+        options = {"padding": 0, "ceil_mode": False, "count_include_pad": True}
+        options |= {"divisor_override": None} | dict(zip(options, rest, strict=False)) | named
+        padding, *flags = options.values()
+        lengths = [_several(e, rank) for e in (kernel_size, stride or kernel_size, padding)]
+        return _MEANS[rank](input, *lengths, *flags)
+
+    return function
+
+
 def _avg_pool1d(
     input: Any,
     kernel_size: Any,
@@ -266,6 +315,8 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "max_pool2d": _max_pool(2),
     "max_pool3d": _max_pool(3),
     "avg_pool1d": _avg_pool1d,
+    "avg_pool2d": _avg_pool(2),
+    "avg_pool3d": _avg_pool(3),
     "adaptive_avg_pool1d": _adaptive_avg_pool1d,
     "interpolate": _interpolate,
     "pad": _pad,

@@ -8,7 +8,7 @@ from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.composed_products import SCALED
 from adjoint.compat.aten_steps.composed_samples import SHIFTED
 from adjoint.compat.aten_steps.products import common
-from adjoint.compat.aten_steps.recorded import Operation
+from adjoint.compat.aten_steps.recorded import Operation, recording
 from adjoint.compat.torch_tree import ops
 from adjoint.dtypes import FLOAT, int64
 from adjoint.ops.arranging.conversion import (
@@ -325,7 +325,7 @@ def _reduced(losses: Any, reduction: str) -> Any:
 
 
 def _floored(losses: Any) -> Any:
-    return apply_inplace(clamp_min, [clone(losses), 0])
+    return apply_inplace(clamp_min, [losses, 0])
 
 
 def _less(number: float, losses: Any) -> Any:
@@ -391,15 +391,12 @@ def _cosine_embedding_loss(
     lengths = [SHIFTED(sum(mul(each, each), dim), _LEAST) for each in (input1, input2)]
     cosine = div(along, apply_inplace(sqrt, [mul(*lengths)]))
     lacking, zeros = _less(1, cosine)
-    beyond = _floored(_LOWERED(cosine, margin))
+    beyond = _floored(recording()("sub.Scalar", cosine, margin))
     lacking = where(eq(target, 1), lacking, zeros)
     return _reduced(add(lacking, where(eq(target, -1), beyond, zeros)), reduction)
 
 
 _LEAST: Final = 9.999999960041972e-13  # 1e-12, as a float
-_LOWERED: Final = Operation(
-    "sub.Scalar", (0,), lambda ask, wanted, args, results, grad: (grad,), changing=(0,)
-)
 
 
 def _triplet_margin_loss(

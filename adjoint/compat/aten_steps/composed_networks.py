@@ -4,8 +4,10 @@ import math
 from typing import Any, Final
 
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.kept import TooLittleKeptError
+from adjoint.compat.aten_steps.places import reshaped
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.dtypes import uint8
 from adjoint.ops.arranging.arrange import pad, repeat
@@ -23,18 +25,75 @@ def _batch_gradients(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) 
     return ask("native_batch_norm_backward", grad, input, weight, *statistics, wanted)
 
 
-def _group_gradients(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
+def _group_gradients(
+    ask: Any, wanted: Any, args: Any, results: Any, grad: Any, by_mean: Any, by_spread: Any
+) -> Any:
     input, weight, _, *sizes, _ = args
+    if grad is None:
+        raise TooLittleKeptError
+    if is_grad_enabled() or by_mean is not None or by_spread is not None:
+        return _by_groups(ask, wanted, args, results, grad, by_mean, by_spread)
     if not grad.is_contiguous():
         grad = ask("clone", grad, memory_format=contiguous_format)
     statistics = (results[1], results[2], weight)
     return ask("native_group_norm_backward", grad, input, *statistics, *sizes, wanted)
 
 
-_BATCH_NORM: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients, back=True)
-# Once more by adjoint's rules, it would move running statistics again.
-_IN_TRAINING: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients, (3, 4), back=True)
-_GROUP_NORM: Final = Operation("native_group_norm", (0, 1, 2), _group_gradients)
+def _by_groups(
+    ask: Any, wanted: Any, args: Any, results: Any, grad: Any, by_mean: Any, by_spread: Any
+) -> Any:
+    """The gradients of groups in steps that have gradients, or by what was found of groups, too."""
+    input, weight, _, samples, channels, length, groups, eps = args
+    width, single = channels // groups, [samples, groups, 1, 1]
+    shape, count = [samples, groups, width, length], width * length
+
+    def summed(value: Any, dim: int) -> Any:
+        return ask("unsqueeze_", ask("sum", value, [dim]), dim - 4)
+
+    whole = reshaped(ask, input, shape)
+    mean, spread = (ask("view", each, single) for each in results[1:])
+    slope = reshaped(ask, grad, shape)
+    along, total = summed(ask("mul", slope, whole), 3), summed(slope, 3)
+    factor = None if weight is None else ask("view", weight, [1, groups, width, 1])
+    by_input = by_weight = by_bias = None
+    if wanted[0]:
+        variance = ask("reciprocal_", ask("mul", spread, spread))
+        ask("clamp_min", ask("sub.Scalar", variance, eps), 0)
+        cube = ask("mul", ask("mul", spread, spread), spread)
+        if by_spread is not None:
+            by_spread = ask("view", by_spread, single)
+            by_spread = ask("mul", ask("mul.Scalar", cube, -0.5), by_spread)
+        own, parts = spread, [along, total]
+        if factor is not None:
+            own = ask("mul", spread, factor)
+        parts = [summed(p if factor is None else ask("mul", p, factor), 2) for p in parts]
+        steep = ask("sub", ask("mul", parts[1], mean), parts[0])
+        steep = ask("mul.Scalar", ask("mul", steep, cube), 1 / count)
+        level = ask("mul.Scalar", ask("mul", parts[1], spread), 1 / count)
+        level = ask("sub", ask("mul", ask("neg", steep), mean), level)
+        moved = ask("mul", steep, whole)
+        by_input = ask("add", ask("add", ask("mul", own, slope), moved), level)
+        more = []
+        if by_mean is not None:
+            by_mean = ask("view", by_mean, single)
+        if by_spread is not None:
+            apart = ask("sub", whole, ask("mean", whole, [2, 3], True))
+            more.append(ask("mul", ask("mul.Scalar", by_spread, 2 / count), apart))
+        if by_mean is not None:
+            more.append(ask("div.Scalar", ask("expand", by_mean, shape), count))
+        if more:
+            by_input = ask("add_", by_input, ask("add", *more) if len(more) > 1 else more[0])
+        by_input = ask("view", by_input, list(input.shape))
+    if wanted[1]:
+        by_weight = ask("mul", ask("sub", along, ask("mul", total, mean)), spread)
+        by_weight = ask("view", ask("sum", by_weight, [0]), [channels])
+    if wanted[2]:
+        by_bias = ask("view", ask("sum", total, [0]), [channels])
+    return by_input, by_weight, by_bias
+
+
+_BATCH_NORM: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients)
+_IN_TRAINING: Final = Operation("native_batch_norm", (0, 1, 2), _batch_gradients, (3, 4))
 
 
 def _layer_gradients(
@@ -53,13 +112,11 @@ def _statistics_too(name: str, gradients: Any, inputs: Any = (0, 1, 2)) -> Opera
             raise TooLittleKeptError
         return gradients(ask, wanted, args, results, grad)
 
-    constant = () if "group" in name else (1, 2)
     changing = (3, 4) if "batch" in name else ()
-    back = bool(changing)
-    return Operation(name, inputs, steps, changing, None, (0, 1, 2), constant, back)
+    return Operation(name, inputs, steps, changing, None, (0, 1, 2), (1, 2))
 
 
-_GROUPS: Final = _statistics_too("native_group_norm", _group_gradients)
+_GROUPS: Final = Operation("native_group_norm", (0, 1, 2), _group_gradients, outputs=(0, 1, 2))
 _LAYERS: Final = _statistics_too("native_layer_norm", _layer_gradients, (0, 2, 3))
 _BATCHES: Final = _statistics_too("native_batch_norm", _batch_gradients)
 LEGIT: Final = _statistics_too("_native_batch_norm_legit", _batch_gradients)
@@ -143,7 +200,7 @@ def _group_norm(
     if any(each is not None and tuple(each.shape) != (channels,) for each in (weight, bias)):
         return NotImplemented
     given = [None if each is None else contiguous(each) for each in (input, weight, bias)]
-    return _GROUP_NORM(*given, samples, channels, math.prod(sizes), num_groups, eps)
+    return _GROUPS(*given, samples, channels, math.prod(sizes), num_groups, eps)[0]
 
 
 def _rms_norm(

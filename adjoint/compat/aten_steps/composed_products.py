@@ -142,7 +142,7 @@ def _by_factors(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> An
     return found
 
 
-_TRILINEAR: Final = Operation("_trilinear", (0, 1, 2), _by_factors, back=True)
+_TRILINEAR: Final = Operation("_trilinear", (0, 1, 2), _by_factors)
 
 
 def _bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:

@@ -1,6 +1,7 @@
 """Distances, angles and covariances of samples, composed as PyTorch does."""
 
 import math
+from functools import partial
 from typing import Any, Final
 
 from adjoint.autograd.grad_mode import no_grad
@@ -10,7 +11,7 @@ from adjoint.compat.aten_steps.kept import TooLittleKeptError
 from adjoint.compat.aten_steps.matrices import by_norm
 from adjoint.compat.aten_steps.matrix_products import times, turned
 from adjoint.compat.aten_steps.products import common
-from adjoint.compat.aten_steps.recorded import Operation
+from adjoint.compat.aten_steps.recorded import Operation, recording
 from adjoint.dtypes import FLOAT, bool_, float32, float64, int64
 from adjoint.ops.arranging.conversion import clone, contiguous_format, strided
 from adjoint.ops.arranging.shape import expand, reshape, squeeze, unsqueeze
@@ -125,9 +126,7 @@ def _by_difference(ask: Steps, wanted: Any, args: Any, results: Any, grad: Any) 
     return found
 
 
-SHIFTED: Final = Operation(
-    "add.Scalar", (0,), lambda ask, wanted, args, results, grad: (grad,), changing=(0,)
-)
+SHIFTED: Final = partial(recording(), "add.Scalar")
 _OLD_NORM: Final = Operation("norm.ScalarOpt_dim", (0,), _by_old_norm)
 _DIFFERENCE: Final = Operation("dist", (0, 1), _by_difference)
 

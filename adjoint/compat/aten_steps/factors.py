@@ -5,6 +5,7 @@ Each is given who is asked, what the factors are and their gradients, None where
 
 from typing import Any
 
+from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside
 from adjoint.compat.aten_steps.matrix_products import times, turned
@@ -187,8 +188,12 @@ def _column(ask: Steps, tensor: Any, place: int) -> Any:
     return ask("slice", tensor, -1, place, place + 1)
 
 
-def _reflect_left(ask: Steps, place: int, vector: Any, factor: Any, inside: Any) -> None:
-    """The rows of `inside` from a place on, reflected in place."""
+def _reflect_left(ask: Steps, place: int, vector: Any, factor: Any, inside: Any) -> Any:
+    """The rows of `inside` reflected; in place, and from a place on, unless that is recorded."""
+    if is_grad_enabled():
+        along = times(ask, turned(ask, vector), inside)
+        scaled = ask("mul", ask("unsqueeze", factor, -1), vector)
+        return ask("sub", inside, ask("mul", scaled, along))
     rows = vector.shape[-2]
     own, other = (ask("slice", vector, -2, place, rows) for _ in range(2))
     over = turned(ask, other)
@@ -196,10 +201,15 @@ def _reflect_left(ask: Steps, place: int, vector: Any, factor: Any, inside: Any)
     changed = ask("slice", inside, -2, place, rows)
     scaled = ask("mul", ask("unsqueeze", factor, -1), own)
     ask("sub_", changed, ask("mul", scaled, along))
+    return inside
 
 
-def _reflect_right(ask: Steps, place: int, vector: Any, factor: Any, inside: Any) -> None:
-    """The columns of `inside` from a place on, reflected in place."""
+def _reflect_right(ask: Steps, place: int, vector: Any, factor: Any, inside: Any) -> Any:
+    """The same of columns."""
+    if is_grad_enabled():
+        over = turned(ask, vector)
+        along = times(ask, inside, ask("mul", ask("unsqueeze", factor, -1), vector))
+        return ask("sub", inside, ask("mul", along, over))
     rows = vector.shape[-2]
     own = ask("slice", vector, -2, place, rows)
     read = ask("slice", inside, -1, place, rows)
@@ -207,6 +217,7 @@ def _reflect_right(ask: Steps, place: int, vector: Any, factor: Any, inside: Any
     along = times(ask, read, ask("mul", ask("unsqueeze", factor, -1), other))
     changed = ask("slice", inside, -1, place, rows)
     ask("sub_", changed, ask("mul", along, turned(ask, own)))
+    return inside
 
 
 def _by_reflection(ask: Steps, place: int, vector: Any, factor: Any, inside: Any) -> Any:
@@ -246,15 +257,16 @@ def by_reflections(
         (_reflect_right, _reflect_left) if from_last else (_reflect_left, _reflect_right)
     )
     factor = _column(ask, undone, order[0])
-    ahead(ask, order[0], _column(ask, vectors, order[0]), factor, inside)
+    inside = ahead(ask, order[0], _column(ask, vectors, order[0]), factor, inside)
     found: dict[int, Any] = {}
     for number, place in enumerate(order):
         vector, factor = _column(ask, vectors, place), _column(ask, tau, place)
         found[place] = _by_reflection(ask, place, vector, factor, inside)
         if number + 1 < count:
             later = order[number + 1]
-            ahead(ask, later, _column(ask, vectors, later), _column(ask, undone, later), inside)
-            behind(ask, place, vector, factor, inside)
+            own = _column(ask, vectors, later), _column(ask, undone, later)
+            inside = ahead(ask, later, *own, inside)
+            inside = behind(ask, place, vector, factor, inside)
     parts = [found[place][0] for place in range(count)]
     if count < width:
         shape = [*input.shape[:-1], width - count]

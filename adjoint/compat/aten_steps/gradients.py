@@ -1,12 +1,13 @@
 """The steps of gradients of arithmetic and activations, as PyTorch makes them.
 
 Each is given what a node keeps and the gradients of its outputs, asks for the steps one by one, and
-answers a gradient for each input of the op. Who records a backward pass gets adjoint's own rules.
+answers a gradient for each input of the op. In a backward pass that is recorded, each step is.
 """
 
 import math
 from typing import Any, Final
 
+from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front
 from adjoint.tensors.tensor import Tensor
@@ -44,10 +45,10 @@ def _by_divisor(ask: Steps, grad: Any, kept: Kept, other: Any) -> Any:
         steeper = ask("div", ask("div", input, other), other)
         return ask("mul", ask("neg", grad), steeper)
     grad = ask("mul", grad, input)
-    if kept.shown:
-        return _by_inverse(ask, grad, ask("detach", kept.shown[0]))
-    with unseen():
-        inverse = 1 / other
+    inverse = ask("detach", kept.shown[0]) if kept.shown else None
+    if inverse is None or is_grad_enabled():
+        with unseen():
+            inverse = 1 / other
     return _by_inverse(ask, grad, inverse)
 
 

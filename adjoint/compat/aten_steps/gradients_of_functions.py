@@ -3,15 +3,22 @@
 import math
 from typing import Any, Final
 
+from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import powers
-from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, zeros_beside
+from adjoint.compat.aten_steps.kept import (
+    Kept,
+    TooLittleKeptError,
+    beside,
+    check_no_zeros,
+    zeros_beside,
+)
 from adjoint.dtypes import float64
 from adjoint.ops.arranging.conversion import finfo, to_copy
 from adjoint.ops.elementwise.special import log_ndtr
 from adjoint.tensors.tensor import Tensor
 
-_SELU: Final = (1.6732632423543772, 1.0507009873554805)  # its height and slope
+SELU: Final = (1.6732632423543772, 1.0507009873554805)  # its height and slope
 
 
 def _logarithm(of_base: float) -> Any:
@@ -286,6 +293,7 @@ def _xlog1py(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _sinc(ask: Steps, kept: Kept, grad: Any) -> Any:
     input = kept.value(0)
+    check_no_zeros(input)
     angle = ask("mul.Scalar", input, math.pi)
     square = ask("mul", angle, input)
     angle = ask("mul.Scalar", input, math.pi)
@@ -423,7 +431,7 @@ def _leaky_by(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 
 def _selu(ask: Steps, kept: Kept, grad: Any) -> Any:
-    return (ask("elu_backward", grad, *_SELU, 1, False, kept.value(0)),)
+    return (ask("elu_backward", grad, *SELU, 1, False, kept.value(0)),)
 
 
 def _celu(ask: Steps, kept: Kept, grad: Any) -> Any:
@@ -433,6 +441,44 @@ def _celu(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _relu6(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("hardtanh_backward", grad, kept.value(0), 0, 6),)
+
+
+# ---- of which a recorded pass is made of other steps ----
+
+
+def _silu(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input = kept.value(0)
+    if not is_grad_enabled():
+        return (ask("silu_backward", grad, input),)
+    share = ask("sigmoid", input)
+    slope = ask("add.Scalar", ask("mul", input, one_less(ask, share)), 1)
+    return (ask("mul", ask("mul", grad, share), slope),)
+
+
+def _mish(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input = kept.value(0)
+    if not is_grad_enabled():
+        return (ask("mish_backward", grad, input),)
+    share = ask("sigmoid", input)
+    height = ask("tanh", ask("log1p", ask("exp", input)))
+    left = one_less(ask, ask("mul", height, height))
+    slope = ask("add", height, ask("mul", ask("mul", input, share), left))
+    return (ask("mul", grad, slope),)
+
+
+def _logit(ask: Steps, kept: Kept, grad: Any) -> Any:
+    input, eps = kept.value(0), kept.option(1)
+    if not is_grad_enabled():
+        return (ask("logit_backward", grad, input, eps),)
+    if eps is None:
+        outside = ask("fill_.Scalar", ask("empty", [], **beside(input)), math.nan)
+    else:
+        outside = ask("zeros", [], **beside(input))
+    low = 0.0 if eps is None else eps
+    found = ask("div", grad, ask("mul", input, one_less(ask, input)))
+    below = ask("le", input, 1 - low)
+    inside = ask("logical_and", ask("ge", input, low), below)
+    return (ask("where", inside, found, outside),)
 
 
 STEPS: Final[dict[str, Any]] = {
@@ -504,10 +550,11 @@ STEPS: Final[dict[str, Any]] = {
     "xlogy": _xlogy,
     "hardswish": _one("hardswish_backward"),
     "hardsigmoid": _one("hardsigmoid_backward"),
-    "mish": _one("mish_backward"),
+    "silu": _silu,
+    "mish": _mish,
     "softshrink": _one("softshrink_backward"),
     "hardshrink": _one("hardshrink_backward"),
-    "logit": _one("logit_backward"),
+    "logit": _logit,
     "threshold": _threshold,
     "selu": _selu,
     "celu": _celu,

@@ -3,6 +3,7 @@
 import math
 from typing import Any, Final
 
+from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front, unreduced
 from adjoint.ops.arranging.conversion import finfo
@@ -168,7 +169,10 @@ def _cumprod(ask: Steps, kept: Kept, grad: Any) -> Any:
         return (grad,)
     dim = from_front(kept.option(1), input.ndim)[0]
     weighted = ask("mul", result, grad)
-    zeros_seen, nothing = ask("eq", input, 0), ask("zeros", list(input.shape), **beside(input))
+    zeros_seen = ask("eq", input, 0)
+    if is_grad_enabled():
+        return (_recorded_cumprod(ask, input, grad, dim),)
+    nothing = ask("zeros", list(input.shape), **beside(input))
     zeros_seen = ask("cumsum", zeros_seen, dim)
     before = ask("eq", zeros_seen, 0)
     weighted = ask("masked_fill", weighted, ask("bitwise_not", before), 0.0)
@@ -189,6 +193,24 @@ def _cumprod(ask: Steps, kept: Kept, grad: Any) -> Any:
     return (ask("where", at_first, ask("mul", product, along), found),)
 
 
+def _recorded_cumprod(ask: Steps, input: Any, grad: Any, dim: int) -> Any:
+    """Element by element: the products that have it, without it."""
+    size, rows = input.shape[dim], []
+    ones = [1 if d == dim else n for d, n in enumerate(input.shape)]
+    lead = ask("expand", ask("ones", [1], **beside(input)), ones)
+    for place in range(size):
+        if place:
+            lead = ask("prod", ask("slice", input, dim, 0, place), dim, True)
+        products = lead
+        if place + 1 < size:
+            later = ask("cumprod", ask("slice", input, dim, place + 1), dim)
+            if place:
+                later = ask("mul", ask("expand", lead, list(later.shape)), later)
+            products = ask("cat", [lead, later], dim)
+        rows.append(ask("sum", ask("mul", ask("slice", grad, dim, place), products), [dim]))
+    return ask("stack", rows, dim)
+
+
 def _prod(ask: Steps, kept: Kept, grad: Any) -> Any:
     """The products of all before and of all behind each element; none is divided by."""
     input, dim, keepdim = kept.value(0), kept.option(1), kept.option(2)
@@ -198,7 +220,7 @@ def _prod(ask: Steps, kept: Kept, grad: Any) -> Any:
     if dim is None:
         if not input.is_contiguous() or input.numel() < 2:
             raise TooLittleKeptError
-        found = ask("mul", grad, _others(ask, ask("view", input, [-1]), 0))
+        found = ask("mul", grad, products_of_others(ask, ask("view", input, [-1]), 0))
         return (ask("view", found, list(input.shape)),)
     place = from_front(dim, input.ndim)[0]
     if input.shape[place] < 2:
@@ -206,10 +228,10 @@ def _prod(ask: Steps, kept: Kept, grad: Any) -> Any:
     if not keepdim:
         grad = ask("unsqueeze", grad, place)
         ask("unsqueeze", kept.result(), place)
-    return (ask("mul", grad, _others(ask, input, place)),)
+    return (ask("mul", grad, products_of_others(ask, input, place)),)
 
 
-def _others(ask: Steps, input: Any, dim: int) -> Any:
+def products_of_others(ask: Steps, input: Any, dim: int) -> Any:
     """The product of all elements along a dimension but the one at each place."""
     size = input.shape[dim]
     ones = [1 if d == dim else n for d, n in enumerate(input.shape)]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front
 from adjoint.compat.aten_steps.memory import through
@@ -92,7 +93,10 @@ def _by_product(
     filled = ask("masked_fill", src, zero, 1)
     usual = ask("div", ask(way.pick, ask("mul", grad, result), *place), filled)
     alone = ask(way.pick, ask("mul", grad, rest), *place)
-    return by_input, ask("where", only, alone, usual)
+    by_source = ask("where", only, alone, usual)
+    if is_grad_enabled() and ask("_local_scalar_dense", ask("any", ask("gt", count, 1))):
+        raise TooLittleKeptError  # of several zeros it is not derived again
+    return by_input, by_source
 
 
 def _by_mean(

@@ -1,9 +1,12 @@
-"""How gradients come into `.grad` where modes see a pass: PyTorch's steps."""
+"""How gradients come into `.grad`, and what changes keep, where modes see PyTorch's steps."""
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
+from adjoint.call.context import current
 from adjoint.compat.aten_steps.answering import asking
+from adjoint.compat.aten_steps.asking import unseen
+from adjoint.compat.aten_steps.recorded import stepping
 from adjoint.ops.arranging.conversion import contiguous_format
 from adjoint.tensors.tensor import Tensor
 
@@ -24,6 +27,37 @@ def handed(leaf: Any, grad: Any, owned: bool) -> Tensor:
 def retained(grad: Any) -> Tensor:
     """The gradient that a tensor keeps because it was told to, or a leaf with gaps."""
     return grad.clone(memory_format=contiguous_format)  # type: ignore[no-any-return]
+
+
+def copied(op: Any, target: Any) -> None:
+    """Show the copy that PyTorch keeps of a tensor before a change in place of it."""
+    if op.name not in _BY_RESULT:
+        with asking() as ask:
+            ask("clone", target)
+
+
+def passed(node: Any, grad: Any, replay: Any) -> list[Any] | None:
+    """The gradients of a change to a view: those outside of it pass, in memory laid out as its."""
+    if not current().modes or grad.layer is not None:
+        return None
+    with stepping() as ask:
+        whole = ask("new_empty_strided", grad, list(node.spec.shape), list(node.strides))
+        ask("copy_", whole, grad)
+        with unseen():
+            view = replay(whole, node.steps)
+        place = list(view.shape), list(view.stride()), view.storage_offset()
+        inside = ask("as_strided", whole, *place)
+        own = ask("clone", inside, memory_format=contiguous_format)
+    found = node.step.apply([own], True)
+    by_view = found.pop(node.position)
+    if by_view is not None and node.step.edges()[node.position][0] is not None:
+        with stepping() as ask:
+            ask("copy_", inside, by_view)
+    return [whole, *found]
+
+
+# Changes whose result says enough of what was there, or of which nothing is kept.
+_BY_RESULT: Final = ("elu", "selu", "celu", "leaky_relu", "acosh", "asinh", "atanh")
 
 
 def _is_dense(tensor: Any) -> bool:

@@ -5,13 +5,14 @@ from typing import Any
 
 from adjoint.autograd.node import AccumulateGrad
 from adjoint.autograd.saved_tensors import SavedTensor
+from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.ops.arranging.conversion import strided
 
 # Operations of PyTorch whose first result is kept, apart from it; or which of several.
 _FIRST = """_cdist_forward _ctc_loss _euclidean_dist _linalg_det _linalg_slogdet _linalg_solve_ex
 _log_softmax _pdist_forward _safe_softmax _scaled_dot_product_flash_attention_for_cpu _softmax
-amax amin celu_ cholesky cholesky_inverse cholesky_solve copysign.Tensor cumprod dist elu_ exp
+amax amin celu_ cholesky cholesky_inverse cholesky_solve copysign cumprod dist elu_ exp
 exp2 expm1 hypot index_reduce ldexp leaky_relu_ linalg_cholesky_ex linalg_householder_product
 linalg_inv_ex linalg_lstsq linalg_lu_factor_ex linalg_lu_solve linalg_pinv linalg_solve_triangular
 linalg_vector_norm logcumsumexp logsumexp max.default median.default min.default nanmedian.default
@@ -48,6 +49,12 @@ class TooLittleKeptError(Exception):
 def _listed(kept: Any) -> Any:
     """What is kept, as a list."""
     return kept if isinstance(kept, (list, tuple)) else [kept]
+
+
+def check_no_zeros(tensor: Any) -> None:
+    """Leave zeros to the rules where PyTorch's steps are recorded, which lose the derivative."""
+    if is_grad_enabled() and tensor.layer is None and (tensor.array == 0).any():
+        raise TooLittleKeptError
 
 
 class Kept:

@@ -3,10 +3,19 @@
 import math
 from typing import Any, Final
 
+from adjoint.call.context import is_grad_enabled
 from adjoint.compat.aten_matrices import factors_of, in_rows
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.factors import by_packed_lu, by_qr
-from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front, unreduced
+from adjoint.compat.aten_steps.gradients_of_reductions import products_of_others
+from adjoint.compat.aten_steps.kept import (
+    Kept,
+    TooLittleKeptError,
+    beside,
+    check_no_zeros,
+    from_front,
+    unreduced,
+)
 from adjoint.compat.aten_steps.matrix_products import times, turned
 from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.matrices.decompositions import linalg_svd
@@ -71,6 +80,13 @@ def by_inverse_kept(ask: Steps, inverse: Any, grad: Any) -> Any:
     return ask("neg", times(ask, turned(ask, inverse), right))
 
 
+def solved(ask: Steps, A: Any, B: Any, left: bool = True) -> Any:
+    """The solution of an equation, as it is asked for where it is to be derived again."""
+    found = ask("_linalg_solve_ex", A, B, left=left)
+    ask("_linalg_check_errors", found[3], "torch.linalg.solve", is_matrix=A.ndim == 2)
+    return found[0]
+
+
 def _by_diagonal(ask: Steps, kept: Kept, along: Any, shifted: bool) -> Any:
     """The solution of A^T @ X = a multiple of the identity, by the factors of A."""
     A = kept.value(0)
@@ -79,6 +95,8 @@ def _by_diagonal(ask: Steps, kept: Kept, along: Any, shifted: bool) -> Any:
     spread = ask("expand", ask("unsqueeze", along, -1), list(A.shape[:-1]))
     diagonal = ask("diag_embed", spread)
     rows = in_rows(A)
+    if is_grad_enabled() and not shifted:
+        return solved(ask, turned(ask, A), turned(ask, diagonal))
     turned(ask, factors)
     if shifted:  # a zero of the factors becomes a small number
         zero = ask("eq.Scalar", ask("diagonal", factors, 0, -2, -1), 0.0)
@@ -95,7 +113,18 @@ def _by_det(ask: Steps, kept: Kept, grad: Any) -> Any:
         return (ask("zeros_like", kept.value(0)),)
     with unseen():
         result = linalg_det(kept.value(0))
-    return (_by_diagonal(ask, kept, ask("mul", grad, result), True),)
+    scaled = ask("mul", grad, result)
+    if not is_grad_enabled():
+        return (_by_diagonal(ask, kept, scaled, True),)
+    A = kept.value(0)
+    spread = ask("expand", ask("unsqueeze", scaled, -1), list(A.shape[:-1]))
+    turned(ask, ask("diag_embed", spread))
+    left, values, right = ask("_linalg_svd", A, True)
+    sign = ask("_linalg_det", right)[0]
+    sign = ask("mul", ask("_linalg_det", left)[0], sign)
+    slope = ask("unsqueeze", ask("mul", sign, grad), -1)
+    slope = ask("mul", slope, products_of_others(ask, values, values.ndim - 1))
+    return (times(ask, ask("mul", left, ask("unsqueeze", slope, -2)), right),)
 
 
 def _by_slogdet(ask: Steps, kept: Kept, grad_sign: Any, grad: Any) -> Any:
@@ -118,11 +147,14 @@ def by_equation(
     result, factors, pivots, _ = results
     is_of_vectors = is_vector(A, B)
     side = ask("unsqueeze", grad, -1) if is_of_vectors else grad
-    back = ask("linalg_lu_solve", factors, pivots, side, left=left, adjoint=True)
+    if is_grad_enabled():
+        back = solved(ask, turned(ask, A), side, left)
+    else:
+        back = ask("linalg_lu_solve", factors, pivots, side, left=left, adjoint=True)
     by_matrix = None
     if wanted[0]:
-        solved = turned(ask, ask("unsqueeze", result, -1) if is_of_vectors else result)
-        outer = times(ask, back, solved) if left else times(ask, solved, back)
+        over = turned(ask, ask("unsqueeze", result, -1) if is_of_vectors else result)
+        outer = times(ask, back, over) if left else times(ask, over, back)
         by_matrix = ask("neg", outer)
     return by_matrix, ask("squeeze", back, -1) if is_of_vectors and wanted[1] else back
 
@@ -273,6 +305,7 @@ def by_norm(
     """The gradient of a norm of vectors along some dimensions, or of all elements."""
     if p == 0:
         return None
+    check_no_zeros(result)
     if dims and not keepdim:
         grad, result = unreduced(ask, grad, dims), unreduced(ask, result, dims)
     if p == 1:

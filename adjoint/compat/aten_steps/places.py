@@ -221,7 +221,7 @@ def _copy(ask: Steps, input: Any, src: Any, non_blocking: bool) -> Any:
 
 SINGLE: Final[dict[str, Any]] = {
     "view_shape": renamed("view"),
-    "view_dtype": renamed("view"),
+    "view_dtype": lambda ask, *values: ask("detach", ask("view", *values)),
 }
 STEPS: Final[dict[str, Any]] = {
     "reshape": reshaped,

@@ -1,7 +1,7 @@
 """An operation of PyTorch's that adjoint makes of several, recorded as the one step that it is."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,16 +11,22 @@ from adjoint.autograd.function import Function
 from adjoint.autograd.function_node import FunctionNode
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.call.context import current, is_grad_enabled
+from adjoint.call.dispatch import tensors_in
 from adjoint.compat.aten_steps.answering import asking
-from adjoint.compat.aten_steps.asking import Steps
+from adjoint.compat.aten_steps.asking import SINGLE, Steps, meant
 from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside, kept_results
 from adjoint.compat.torch_tree import ops
+from adjoint.creation import factories
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.arranging.shape import expand
+from adjoint.ops.inplace import InplaceOp
+from adjoint.ops.op import Op
+from adjoint.tensors.core import is_floating
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 
 _taken_apart: Final[ContextVar[bool]] = ContextVar("adjoint_taken_apart", default=False)
+_CONSTANT: Final = (*factories.__all__, *factories.METHODS, "detach")  # what has no gradient
 _BEFORE: Final = 2  # what a Function is given before the arguments of the operation
 
 
@@ -44,22 +50,22 @@ class Operation:
 
     Those are given who is asked, which of `inputs` want a gradient, the arguments, the results and
     the gradients of those results that are answered, at the places `outputs`, with None for what
-    has none; they answer a gradient for each of `inputs`, which are places, too.
+    has none; they answer a gradient for each of `inputs`, which are places, too. Without steps,
+    and without `outputs`, they are those of what adjoint makes the operation of, for all results.
     `changing` are those of arguments that may change before the backward pass, which needs no more
     than their looks. `after` is what else PyTorch asks for, given the arguments and results.
     Results at the places `constant` have no gradient, nor have whole numbers. `back` is the
-    operation of the gradients, if that can be derived too: what records a backward pass calls it;
-    True if all steps of the gradients can be derived as they are.
+    operation of the gradients, if its own are known: what records a backward pass calls it.
     """
 
     name: str
     inputs: tuple[int, ...]
-    gradients: Callable[..., Any]
+    gradients: Callable[..., Any] | None
     changing: tuple[int, ...] = ()
     after: Callable[..., None] | None = None
-    outputs: tuple[int, ...] = (0,)
+    outputs: tuple[int, ...] | None = (0,)
     constant: tuple[int, ...] = ()
-    back: "Operation | bool" = False
+    back: "Operation | None" = None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """The results that are answered, recorded; arguments by name need no gradient."""
@@ -95,16 +101,37 @@ def undone(name: str, steps: Callable[..., Any], constant: int | None = 1) -> Op
     return Operation(name, (0,) if constant is None else (0, constant), gradients)
 
 
-def _recording(back: Operation | bool) -> Steps:
+def recording(back: Operation | None = None) -> Steps:
     """Who answers the steps of gradients that have a history."""
 
     def answer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if isinstance(back, Operation) and function.overloadpacket.__name__ == back.name:
+        name = function.overloadpacket.__name__
+        if back is not None and name == back.name:
             return back(*args, **kwargs)
-        with _apart():
-            return function(*args, **kwargs)
+        if isinstance(function.operation, (Op, InplaceOp)) or name in SINGLE:
+            token = meant.set((function, args, kwargs))
+            try:
+                return function(*args, **kwargs)
+            finally:
+                meant.reset(token)
+        derived = any(t.needs_grad for t in tensors_in([*args, *kwargs.values()]))
+        if derived and name not in _CONSTANT:
+            return whole(function.name().removeprefix("aten::"), args)(*args, **kwargs)
+        with asking() as ask:
+            return ask.answerer(function, args, kwargs)
 
     return Steps(answer)
+
+
+def stepping(back: Operation | None = None) -> AbstractContextManager[Steps]:
+    """As a context: what asks for the steps of a backward pass, recorded or not."""
+    return nullcontext(recording(back)) if is_grad_enabled() else asking()
+
+
+def whole(name: str, args: Any) -> Operation:
+    """An operation of PyTorch's whose gradients are those of what adjoint makes it of."""
+    places = [i for i, a in enumerate(args) if isinstance(a, Tensor) and is_floating(a.array)]
+    return Operation(name, tuple(places), None, outputs=None)
 
 
 class _Node(FunctionNode):
@@ -137,10 +164,11 @@ class _Recorded(Function):
         ctx.kept = []
         with asking() as ask:
             answer = ask(operation.name, *args, **named)
-            results = answer if isinstance(answer, (tuple, list)) else (answer,)
+            several = isinstance(answer, (tuple, list))
+            results = answer if several else (answer,)
             if shows and any(ctx.needs_input_grad):
                 ctx.kept = [ask("detach", results[n]) for n in kept_results(operation.name)]
-        for place in operation.outputs:
+        for place in operation.outputs or ():
             if not isinstance(results[place], Tensor):
                 raise RuntimeError(
                     f"__torch_dispatch__ returned a {type(results[place]).__name__}, not a Tensor, "
@@ -150,20 +178,22 @@ class _Recorded(Function):
             with asking() as ask:
                 operation.after(ask, args, results)
         ctx.operation, ctx.named, ctx.count = operation, named, len(args)
-        values = [*args, *results]
+        values = [*args, *(() if operation.gradients is None else results)]
         saved = [
             isinstance(value, Tensor) and place not in operation.changing
             for place, value in enumerate(values)
         ]
         ctx.others = [None if kept else v for v, kept in zip(values, saved, strict=True)]
         ctx.save_for_backward(*[v if kept else None for v, kept in zip(values, saved, strict=True)])
-        if len(operation.outputs) == 1:
+        outputs = operation.outputs or range(len(results))
+        if not several or len(outputs) == 1 == len(operation.outputs or ()):
             return results[0]
         ctx.set_materialize_grads(False)
-        constant = [place for place in operation.outputs if place in operation.constant]
-        constant += [p for p in operation.outputs if category_of(results[p].array.dtype) < FLOAT]
+        given = [place for place in outputs if results[place] is not None]
+        constant = [place for place in given if place in operation.constant]
+        constant += [place for place in given if category_of(results[place].array.dtype) < FLOAT]
         ctx.mark_non_differentiable(*[results[place] for place in dict.fromkeys(constant)])
-        return tuple(results[place] for place in operation.outputs)
+        return tuple(results[place] for place in outputs)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -178,17 +208,12 @@ class _Recorded(Function):
         args, results = values[: ctx.count], values[ctx.count :]
         places = [place + _BEFORE for place in operation.inputs]
         wanted = [ctx.needs_input_grad[place] and ctx.wanted[place] for place in places]
-        if is_grad_enabled() and operation.back:
-            ask = _recording(operation.back)
-            found = operation.gradients(ask, wanted, args, results, *grads, **ctx.named)
-        elif is_grad_enabled():
+        found = None
+        if operation.gradients is not None:
+            with suppress(TooLittleKeptError), stepping(operation.back) as ask:
+                found = operation.gradients(ask, wanted, args, results, *grads, **ctx.named)
+        if found is None:
             found = _by_rules(operation, args, ctx.named, wanted, grads)
-        else:
-            try:
-                with asking() as ask:
-                    found = operation.gradients(ask, wanted, args, results, *grads, **ctx.named)
-            except TooLittleKeptError:
-                found = _by_rules(operation, args, ctx.named, wanted, grads)
         answer: list[Any] = [None] * (ctx.count + _BEFORE)
         for place, each, want in zip(places, found, wanted, strict=True):
             answer[place] = each if want else None
@@ -214,10 +239,13 @@ def _by_rules(
         name, _, overload = operation.name.partition(".")
         answer = ops.named(name, overload or None)(*args, **named)
         results = answer if isinstance(answer, (tuple, list)) else (answer,)
-        derived = [place for place, grad in enumerate(grads) if grad is not None]
+        outputs = operation.outputs or range(len(results))
+        pairs = [(results[o], g) for o, g in zip(outputs, grads, strict=True) if g is not None]
+        pairs = [(result, grad) for result, grad in pairs if result.requires_grad]
+        if not pairs:
+            return [None for _ in wanted]
+        roots, starts = zip(*pairs, strict=True)
         places = [p for p, want in zip(operation.inputs, wanted, strict=True) if want]
-        roots = [results[operation.outputs[i]] for i in derived]
-        starts = [grads[i] for i in derived]
         options = {"create_graph": recorded, "allow_unused": True}
         found = iter(gradient_of(roots, [args[p] for p in places], starts, **options))
         return [next(found) if want else None for want in wanted]

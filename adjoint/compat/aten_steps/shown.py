@@ -8,6 +8,7 @@ arguments of the op, asks for the steps one by one, and returns what the op does
 from typing import Any, Final
 
 from adjoint.autograd.saved_tensors import SavedTensor
+from adjoint.call.context import is_grad_enabled
 from adjoint.call.half_precision import half_type, is_half
 from adjoint.compat import pytorch_names
 from adjoint.compat.aten_forms import better, bound, by_names, forms
@@ -29,8 +30,9 @@ from adjoint.compat.aten_steps import (
     rules,
     sparse,
 )
-from adjoint.compat.aten_steps.asking import Answerer, Steps
+from adjoint.compat.aten_steps.asking import Answerer, Steps, called_as_meant
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError
+from adjoint.compat.aten_steps.recorded import is_taken_apart
 from adjoint.compat.torch_tree import ops
 from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.inplace import InplaceOp
@@ -82,6 +84,9 @@ _CHANGES: Final = {**calculation.CHANGES, **places.CHANGES}
 
 def call_in_steps(op: Any, values: list[Any], answerer: Answerer) -> Any:
     """What is answered to a call of an op of adjoint's."""
+    answer = called_as_meant(op, answerer)
+    if answer is not NotImplemented:
+        return answer
     steps = _STEPS.get(op.name)
     if steps is not None:
         return steps(Steps(answerer), *values)
@@ -90,6 +95,9 @@ def call_in_steps(op: Any, values: list[Any], answerer: Answerer) -> Any:
 
 def change_in_steps(op: Op, values: list[Any], answerer: Answerer) -> Any:
     """What is answered to a change of the first argument by an op's in-place form."""
+    answer = called_as_meant(op, answerer)
+    if answer is not NotImplemented:
+        return answer
     steps = _CHANGES.get(op.name)
     if steps is not None:
         return steps(Steps(answerer), *values)
@@ -121,9 +129,9 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
     """Whether PyTorch's steps of a node's gradients are known, and to be made here.
 
     Not inside a transform; complex numbers and those of 16 bits are left to the rules, which are
-    wider inside.
+    wider inside. What is taken apart to be derived is not put together again.
     """
-    if node.op.name not in _GRADIENTS:
+    if node.op.name not in _GRADIENTS or (is_taken_apart() and is_grad_enabled()):
         return False
     of_complex = node.op.name in _OF_COMPLEX
     results = node.result if isinstance(node.result, list) else [node.result]

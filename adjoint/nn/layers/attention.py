@@ -6,6 +6,7 @@ from adjoint.creation.factories import empty
 from adjoint.nn import functional, init
 from adjoint.nn.layers.linear import NonDynamicallyQuantizableLinear
 from adjoint.nn.module import Module
+from adjoint.nn.multihead import as_added
 from adjoint.nn.parameter import Parameter
 
 
@@ -96,10 +97,12 @@ class MultiheadAttention(Module):
     ) -> tuple[Any, Any]:
         """The result, and if need_weights the weights of the sources, else None."""
         turned = self.batch_first and query.ndim == 3
+        key_padding_mask = as_added(key_padding_mask, "key_padding_mask", query.dtype)
+        attn_mask = as_added(attn_mask, "attn_mask", query.dtype)
         if turned:
-            same = query is key and key is value
-            query = query.transpose(0, 1)
-            key, value = (query, query) if same else (key.transpose(0, 1), value.transpose(0, 1))
+            given = {id(each): each for each in (query, key, value)}  # one stays one
+            given = {name: each.transpose(0, 1) for name, each in given.items()}
+            query, key, value = (given[id(each)] for each in (query, key, value))
         out, weights = functional.multi_head_attention_forward(
             query,
             key,

@@ -35,8 +35,9 @@ from adjoint.compat.aten_steps.answering import (
 )
 from adjoint.compat.aten_steps.asking import Answerer, Steps
 from adjoint.compat.aten_steps.composed import composed
-from adjoint.compat.aten_steps.handed import handed, retained
+from adjoint.compat.aten_steps.handed import copied, handed, passed, retained
 from adjoint.compat.aten_steps.kept import Kept, beside, kept_results
+from adjoint.compat.aten_steps.recorded import stepping
 from adjoint.compat.aten_steps.shown import (
     call_in_steps,
     change_in_steps,
@@ -111,13 +112,13 @@ def _gradients(node: Any, grads: list[Any], wanted: list[bool]) -> list[Any] | N
     settings = current()
     if settings.modes:
         _show_results(node)
-    if settings.grad_enabled or not knows_gradients(node, grads):
+    if not knows_gradients(node, grads):
         return None
     held = any(isinstance(grad, Tensor) and lies_in(grad, GROUND) for grad in grads)
     if not settings.modes and not held:
         return None
     kept = Kept(node, wanted)
-    with asking() as ask:
+    with stepping() as ask:
         found = gradients_in_steps(node, grads, kept, ask.answerer)
     return kept.by_rules(grads) if found is None and kept.opened else found
 
@@ -238,7 +239,8 @@ class TorchDispatchMode(Scope):
                 "make it a plain method"
             )
         upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
-        upper.handed, upper.retained = handed, retained
+        upper.handed, upper.retained, upper.copied = handed, retained, copied
+        upper.passed = passed
         return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod
