@@ -279,10 +279,9 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     before_change(target)
     kept: list[Any] | None = None
     if settings.modes:
-        kept = None if before is None else to_keep(op, values, settings)
-        needed = sum(1 << i for i, place in enumerate(op.inputs) if needs(values[place]))
-        if before is not None and 0 in op.plan(needed).values:
-            upper.copied(op, target)
+        if before is not None:
+            kept = to_keep(op, values, settings)
+            show_copy(op, values)
         change_below(op, given, settings, kept)
     else:
         write_result(op, values, given, target, backend)
@@ -297,6 +296,13 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if before is None:
         settle_view(target)
     return target
+
+
+def show_copy(op: "Op", values: list[Any]) -> None:
+    """Let modes see that a recorded change is to a tensor of which backward wants a copy."""
+    needed = sum(1 << i for i, place in enumerate(op.inputs) if needs(values[place]))
+    if 0 in op.plan(needed).values:
+        upper.copied(op, values[0])
 
 
 def change_below(
