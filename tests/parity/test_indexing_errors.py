@@ -95,6 +95,8 @@ x.index_select(0, g); x.index_select(0, i - 1); x.index_select(0, i + 2); x.inde
 x.index_select(0, z0); z.index_select(0, i); z.index_select(0, z0 * 0); x.index_add(0, i, x)
 x.index_add(0, i, d[:2]); x.index_add(0, i, x[:2, :1]); x.index_add(0, i - 1, x[:2])
 x.index_add(0, i + 2, x[:2]); x.index_add(0, g, x[:2]); x.index_add(0, z0, x[0])
+z.index_add(0, i[:1] * 0, x[0, :1]); x[0, :1].index_add(0, i[:1] * 0, z)
+z.index_reduce(0, i[:1] * 0, x[0, :1], 'prod'); x[0, :1].index_reduce(0, i[:1] * 0, z, 'prod')
 x.index_copy(0, i, x); x.index_copy(0, i, d[:2]); x.index_copy(0, i + 2, x[:2])
 x.index_copy(0, i - 1, x[:2]); x.index_copy(0, i, x[:2, :1]); x.index_fill(0, i, x[0])
 x.index_fill(0, i - 1, 5); x.index_fill(0, i - 4, 5); x.index_fill(0, i + 2, 5)

@@ -56,6 +56,14 @@ def _check_slices(input: Any, dim: int, index: Any, source: Any, counting: type[
     return axis
 
 
+def _check_rank(input: Any, source: Any) -> None:
+    """Refuse a single number for a tensor of one element, or the other way round."""
+    if input.ndim != source.ndim:
+        raise RuntimeError(
+            f"a source of {source.ndim} dimensions does not fit one of {input.ndim}; reshape it"
+        )
+
+
 def _slices(grad: Value, dim: int, index: Value) -> Value:
     """The slices of a gradient that an index names, also by negative numbers."""
     return pick(grad, along(dim % grad.ndim, reshape(index, (-1,)))) if grad.ndim else grad
@@ -154,6 +162,7 @@ def index_add(
 ) -> Array:
     """input with alpha times the slices of source added where index names along dim."""
     axis = _check_slices(input, dim, index, source, RuntimeError)
+    _check_rank(input, source)
     whole, values = lifted(input), lifted(source)
     check_positions(xp, index, whole.shape[axis])
     if isinstance(alpha, float) and input.dtype.kind in "biu":
@@ -219,6 +228,8 @@ def index_reduce_(
 def _wide_index(input: Any, dim: int, index: Any, source: Any) -> Any:
     """An index of slices as one of their elements."""
     axis, shape = normal_dim(dim, input.ndim), tuple(source.shape)
+    if input.ndim + source.ndim == 1:
+        _check_rank(input, source)
     if not shape and index.numel() == 1:
         return reshape(index, ())
     if index.ndim > 1 or not shape or index.numel() != shape[axis]:
