@@ -100,7 +100,14 @@ def _copied(self: Any) -> Any:
     """The same elements in memory of their own; modes see what PyTorch does with storages."""
     if self.layer is not None and self.layer.wraps:
         with Changed({"grad_enabled": False}):
-            return clone(self)
+            found = clone(self)
+        if type(found) is not type(self) and self.layer.value_refused() is not None:
+            raise RuntimeError(
+                f"deepcopy: the clone of a {type(self).__name__}, which has no memory, is a "
+                f"{type(found).__name__}; let its __torch_dispatch__ return one of the same "
+                "subclass, or define __deepcopy__"
+            )
+        return found
     if self.layer is None and self.device == CPU and current().modes:
         memory = self.untyped_storage().clone()
         blank = self.new_empty(())

@@ -9,14 +9,14 @@ from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import quiet
-from adjoint.call.context import current
+from adjoint.call.context import Changed, current
 from adjoint.creation.factories import scalar_tensor, tensor
 from adjoint.ops.arranging.shape import stack
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matrix_norms import linalg_vector_norm as vector_norm
 from adjoint.tensors.concrete import has_values
-from adjoint.tensors.core import F32, F64, NDARRAY, backend_of, set_attribute
+from adjoint.tensors.core import F32, F64, NDARRAY
 from adjoint.tensors.tensor import Tensor
 
 Tensors = Tensor | Iterable[Tensor]
@@ -144,14 +144,15 @@ def _groups(tensors: list[Any], foreach: bool | None) -> list[tuple[list[Any], b
 def _all_or_none(grads: list[Any]) -> Iterator[None]:
     """As a context: where modes see changes, and one of them fails, none is left."""
     plain = [grad for grad in grads if grad.layer is None] if current().modes else []
-    kept = [(grad, grad.array, backend_of(grad.array).copy(grad.array)) for grad in plain]
+    unseen = {"modes": (), "grad_enabled": False}
+    with Changed(unseen):
+        kept = [(grad, grad.clone()) for grad in plain]
     try:
         yield
     except BaseException:
-        for grad, array, values in kept:
-            if backend_of(array).mutable:
-                array[...] = values
-            set_attribute(grad, "array", array)
+        with Changed(unseen):
+            for grad, values in kept:
+                grad.copy_(values)
         raise
 
 

@@ -1,6 +1,7 @@
 """Modes that see every operation of their block, and selective checkpoints in torch.ops' words."""
 
 import contextlib
+import copy
 import functools
 
 import pytest
@@ -404,3 +405,19 @@ def test_none_is_an_answer_and_modes_can_be_switched_off():
             assert x.sin().requires_grad
         assert is_in_torch_dispatch_mode()
     assert not is_in_torch_dispatch_mode()
+
+
+def test_a_deep_copy_without_memory_is_of_the_same_class():
+    class Held(compat.Tensor):
+        @staticmethod
+        def __new__(cls, held):
+            made = compat.Tensor._make_wrapper_subclass(cls, held.shape)
+            made.held = held
+            return made
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return args[0].held.clone()
+
+    with pytest.raises(RuntimeError, match="same subclass"):
+        copy.deepcopy(Held(compat.ones(2)))
