@@ -103,7 +103,7 @@ NAMED: dict[str, Any] = {
         x.view(1, 1, 1, 2, 3), (1, 1, 2), return_indices=True
     )[0].sum(),
     "fractional_max_pool2d": lambda torch, x, y: torch.nn.functional.fractional_max_pool2d(
-        _images(x), 1, (1, 2), _random_samples=torch.full((1, 1, 2), 0.3)
+        _images(x), 1, (1, 2), _random_samples=torch.full((1, 1, 2), 0.3, dtype=x.dtype)
     ).sum(),
     "max_unpool1d": lambda torch, x, y: (
         torch.nn.functional.max_unpool1d(x[None], torch.tensor([[[0, 2, 5], [1, 3, 4]]]), 2) ** 2

@@ -135,7 +135,7 @@ RECORDED: dict[str, Any] = {
         _images(x), (1, 2)
     ),
     "fractional_max_pool2d": lambda torch, x: torch.nn.functional.fractional_max_pool2d(
-        _images(x), (2, 1), (1, 2), _random_samples=torch.full((1, 1, 2), 0.3)
+        _images(x), (2, 1), (1, 2), _random_samples=torch.full((1, 1, 2), 0.3, dtype=x.dtype)
     ),
     "max_pool2d": lambda torch, x: torch.nn.functional.max_pool2d(_images(x), 2, 1),
     "max_pool3d rounded up": lambda torch, x: torch.nn.functional.max_pool3d(

@@ -394,6 +394,17 @@ def test_samples_of_fractional_pools(shape):
     both(scenario)
 
 
+@pytest.mark.parametrize("rank", [2, 3])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_samples_of_fractional_pools_are_of_the_images_type(rank, dtype):
+    def scenario(lib):
+        pool = getattr(lib.nn.functional, f"fractional_max_pool{rank}d")
+        images = lib.ones(2, 3, *[8] * rank, dtype=getattr(lib, dtype))
+        return pool(images, 2, output_size=4, _random_samples=lib.full((2, 3, rank), 0.3))
+
+    both(scenario)
+
+
 def test_fractional_pools_of_nothing_and_kernels_of_the_wrong_size():
     def scenario(lib):
         pool = lib.nn.functional.fractional_max_pool2d

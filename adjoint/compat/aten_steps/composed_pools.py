@@ -79,9 +79,11 @@ def _fractional(rank: int) -> Any:
         listed = isinstance(kernel_size, (tuple, list))
         if (listed and len(kernel_size) != rank) or input.ndim not in (rank + 1, rank + 2):
             return NotImplemented
+        samples = _random_samples
+        if samples is not None and samples.dtype != input.dtype:
+            return NotImplemented
         kernel = each(kernel_size, rank, f"{name}(): kernel_size")
         sizes = fractional_sizes(name, input, kernel, output_size, output_ratio)
-        samples = _random_samples
         if samples is None:
             lead = (1, input.shape[0]) if input.ndim == rank + 1 else input.shape[:2]
             samples = rand((*lead, rank), dtype=input.dtype, device=input.device)

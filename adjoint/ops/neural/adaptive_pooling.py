@@ -288,6 +288,11 @@ def _fractional(count: int) -> Any:
                 f"{name}(): Expect _random_samples of shape {[*lead, count]}, got "
                 f"{list(samples.shape)}"
             )
+        if samples.dtype != input.dtype:
+            raise RuntimeError(
+                f"{name}(): _random_samples of {samples.dtype} for an input of {input.dtype}; "
+                "convert them with .to(input.dtype)"
+            )
         if samples.shape[0] > lead[0]:
             samples = narrow(samples, 0, 0, lead[0])
         own = tuple(input.shape[-count:])
