@@ -124,9 +124,32 @@ def test_the_collector_is_not_shown_what_is_none(repaired):
     assert "\nif (self->_next0 != Py_None) Py_VISIT(self->_next0);\n" in text
 
 
+SET_UP = """static int CPyExec_adjoint___m__impl(PyObject *module)
+{
+char result = CPyDef_m_____top_level__();
+}
+PyObject *CPyInit_adjoint___m(void)
+{
+}
+char CPyDef_m_____top_level__(void) {
+}
+"""
+
+
+def test_what_sets_a_module_up_is_seldom_run(repaired):
+    text = repaired(code() + SET_UP)
+    assert re.findall(r"^Py_GCC_ATTRIBUTE\(\(cold\)\) (.*)$", text, re.MULTILINE) == [
+        "static int CPyExec_adjoint___m__impl(PyObject *module)",
+        "PyObject *CPyInit_adjoint___m(void)",
+        "char CPyDef_m_____top_level__(void) {",
+    ]
+    assert text.count("Py_GCC_ATTRIBUTE") == 3
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
+        (code() + SET_UP.replace("CPyInit_", "CPyStart_"), "set up by [0, 1] functions"),
         (code(visits=0), "class m___Thing: found 0 times, not 1"),
         (code(visits=2), "class m___Thing: found 2 times, not 1"),
         (code(clears=1), "class m___Thing: found 1 times, not 2"),

@@ -163,18 +163,21 @@ def names_of(function: Any) -> list[NameGuard]:
     return found
 
 
-def listed(guards: list[Any]) -> tuple[list[Any], list[Any], list[Any]] | None:
-    """What hooks and names have to be, in lists: see `compiling.repeated`.
+def listed(guards: list[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]] | None:
+    """What hooks, names and modules have to be, in lists: see `compiling.repeated`.
 
-    Tensors without hooks, tables that are empty, and holders with names and values; None if there
-    is more to look at.
+    Tensors without hooks, tables that are empty, holders with names and values, and the guards of
+    modules; None if there is more to look at.
     """
     hooks = [guard for guard in guards if isinstance(guard, HookGuard)]
     names = [guard for guard in guards if isinstance(guard, NameGuard) and guard.parts is None]
-    if len(hooks) + len(names) < len(guards) or any(g.hooked or g.everyone for g in hooks):
+    modules = [guard for guard in guards if isinstance(guard, ModulesGuard)]
+    more = len(hooks) + len(names) + len(modules) < len(guards)
+    if more or any(guard.hooked or guard.everyone for guard in hooks):
         return None
     bare = [tensor for guard in hooks for tensor in guard.bare]
-    return bare, list(_EVERYONE), [(guard.holder, guard.key, guard.value) for guard in names]
+    values = [(guard.holder, guard.key, guard.value) for guard in names]
+    return bare, list(_EVERYONE), values, modules
 
 
 def guards_of(function: Any, modules: list[Any], tensors: list[Any]) -> list[Any]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import xla
-from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.copies import Copies
 from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.guards import listed
@@ -15,13 +14,11 @@ from adjoint.compiling.inputs import Inputs
 from adjoint.compiling.outcomes import Outcome
 from adjoint.compiling.overwriting import Form, Overwriting, Results
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place, same_at_every_call
-from adjoint.compiling.repeated import Repeated
+from adjoint.compiling.repeated import BLANK, Kept, Repeated, Replacing
 from adjoint.compiling.resuming import Resumed
 from adjoint.optim.writes import write_at_once
 from adjoint.tensors.core import NDARRAY, counting, have_kept, renew, set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
-
-_BLANK: Any = numpy_backend.xp.empty(0)  # what new tensors hold until a program has run
 
 
 class Program:
@@ -65,8 +62,8 @@ class Program:
         self.spent = False  # it is good for one call
         # Nothing but XLA changes anything: if it fails there is nothing to be undone.
         self.simple = self.xla.only is not None and all(event.only_asks for event in self.events)
-        self.repeated: Repeated | None = None  # once it has run, if it only computes
-        self.decided = False  # whether it does
+        self.repeated: Any = None  # once it has run, the short form of a call, if there is one
+        self.decided = False  # whether there is
         # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
         self.following = self._followed(traced.out_avals) if self.on_xla else []
         self.overwriting: Overwriting | None = None
@@ -130,6 +127,8 @@ class Program:
         form, arrays, call = self.overwriting.form(inputs)
         if call is None:
             return self.finish(arguments, form.taking.results(arrays), visit)
+        if not self.decided:
+            self.decided, self.repeated = True, self._replacing()
         return self._launched(form, call, arguments, arrays, visit)
 
     def _results(self, inputs: list[Any]) -> list[Any]:
@@ -141,28 +140,40 @@ class Program:
             self.decided, self.repeated = True, self._repeated()
         return outputs
 
+    def _kept(self) -> Kept | None:
+        """What a short form of a call looks at; None if it would have to look at more."""
+        guards = listed(self.guards)
+        plain = self.rest is None and self.packing is None and self.on_xla
+        if guards is None or self.inputs.moving or not plain:
+            return None
+        tensors = (self.inputs.tensors, self.inputs.known)
+        return Kept(tensors, (self.owners, self.needs_grad, self.without), guards)
+
     def _repeated(self) -> Repeated | None:
         """The short form of a call, if there is nothing to write and little to look at."""
-        if self.events or self.changes or self.inputs.moving or not self.on_xla:
+        kept = None if self.events or self.changes else self._kept()
+        if kept is None:
             return None
-        guards = listed(self.guards)
-        if guards is None or self.rest is not None or self.packing is not None:
+        return Repeated(kept, self.xla.quick, self.inputs.arrays, self.made)
+
+    def _replacing(self) -> Replacing | None:
+        """The short form of a call that writes over what tensors had, and does nothing else."""
+        slots = [slot for _, slot, _ in self.gradients]
+        if self.changed is None or self.leaves is None or -1 in slots:
             return None
-        return Repeated(
-            self.xla.quick,
-            self.inputs.arrays,
-            (self.inputs.tensors, self.inputs.known),
-            (self.owners, self.needs_grad, self.without),
-            guards,
-            self.made,
-        )
+        kept = self._kept()
+        if kept is None or not self.simple or self.copies.targets or self.kind is object:
+            return None
+        written = (self.changed, self.bumps, self.leaves, slots)
+        count = len(self.made)
+        return Replacing(kept, self.inputs, self.events, self.overwriting, count, written)
 
     def _launched(
         self, form: Form, call: Any, arguments: list[Any], arrays: list[Any], visit: Visit | None
     ) -> Any:
         """The answer, by a call that takes over memory: tensors get results as it returns."""
         assert self.overwriting is not None
-        made = [Tensor(_BLANK, AS_IS) for _ in self.made]
+        made = [Tensor(BLANK, AS_IS) for _ in self.made]
         answer = self.answer(made, arguments)
         changed = self.changed
         if changed is None:

@@ -169,6 +169,101 @@ def test_memory_of_gradients_that_are_thrown_away_is_taken_over():
     assert places_of_gradients(training) == before
 
 
+def short_form(training):
+    (signature,) = training.call.signatures.values()
+    return signature.programs[0].repeated
+
+
+def set_rate(training):
+    training.optimizer.param_groups[0]["lr"] = 0.5
+
+
+def replace_layer(training):
+    training.model[1] = nn.ReLU()
+
+
+def replace_input(training):
+    training.x = adjoint.ones(5, 3).to("xla")
+
+
+def take_another_shape(training):
+    training.x = adjoint.ones(2, 3).to("xla")
+
+
+def freeze(training):
+    training.model[0].weight.requires_grad_(False)
+
+
+def drop_gradients(training):
+    for parameter in training.model.parameters():
+        parameter.grad = None
+
+
+def hook_a_gradient(training):
+    training.model[0].weight.register_hook(lambda grad: 2 * grad)
+
+
+def hook_a_layer(training):
+    training.model[0].register_forward_hook(lambda layer, given, made: 2 * made)
+
+
+def write_a_weight(training):
+    with adjoint.no_grad():
+        training.model[0].weight.fill_(0.1)
+
+
+def load_a_state(training):
+    training.optimizer.load_state_dict(training.optimizer.state_dict())
+
+
+CHANGES = [
+    set_rate,
+    replace_layer,
+    replace_input,
+    take_another_shape,
+    freeze,
+    drop_gradients,
+    hook_a_gradient,
+    hook_a_layer,
+    write_a_weight,
+    load_a_state,
+]
+
+
+@compiled_package
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        *((optim.SGD, change) for change in CHANGES),
+        (optim.Adam, set_rate),
+        (optim.Adam, load_a_state),
+    ],
+)
+def test_the_short_form_of_a_call_notices(kind, change):
+    one, other = Training(kind).warmed(), Training(kind)
+    for _ in range(6):
+        other.step()
+    assert short_form(one) is not None
+    for training in (one, other):
+        change(training)
+    for _ in range(4):
+        np.testing.assert_allclose(one.call().item(), other.step().item(), 1e-5, 1e-7)
+    for ours, theirs in zip(one.tensors(), other.tensors(), strict=True):
+        np.testing.assert_allclose(ours.detach().cpu(), theirs.detach().cpu(), rtol=1e-4, atol=1e-6)
+
+
+@compiled_package
+def test_the_short_form_of_a_call_is_the_one_taken():
+    training = Training().warmed()
+    long = training.call.signatures.popitem()[1].programs[0]
+    long.check = None  # the long form would call it
+    training.call()
+    with adjoint.no_grad():
+        training.model[0].weight.add_(1)
+    with pytest.raises(TypeError):
+        training.call()
+
+
 @compiled_package
 def test_tensors_of_one_shape_keep_their_own_memory():
     model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)]).to("xla")
