@@ -35,6 +35,8 @@ META = device("meta")
 class MetaNamespace(Namespace):
     """NumPy's functions by their rules, and what every backend must add."""
 
+    holds_pairs = True
+
     def __init__(self, library: Any) -> None:
         super().__init__(library)
         self.__dict__.update(RULES)

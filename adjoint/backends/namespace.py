@@ -81,6 +81,8 @@ class Namespace(ABC):
     affair.
     """
 
+    holds_pairs = False  # complex32, in which nothing is computed
+
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...

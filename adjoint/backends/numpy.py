@@ -247,6 +247,8 @@ class NumpyNamespace(
 ):
     """NumPy's functions, and the few that every backend must add."""
 
+    holds_pairs = True
+
     def __init__(self, library: Any) -> None:
         super().__init__(library)
         # Copies: to look up an attribute takes twice as long in a class that has __getattr__.

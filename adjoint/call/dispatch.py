@@ -734,7 +734,7 @@ def run_forward(op: "Op", xp: Any, arrays: list[Any]) -> Any:
         found = op.fused.answer(arrays)
         if found is not None:
             return found
-    if has_pairs(arrays, xp is NUMPY):
+    if (xp is NUMPY or xp.holds_pairs) and has_pairs(arrays, xp is NUMPY):
         return forward_on_pairs(op, xp, arrays, call_forward)
     return call_forward(op, xp, arrays)
 

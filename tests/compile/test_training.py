@@ -249,6 +249,28 @@ def test_losses():
     assert_alike(make)
 
 
+@pytest.mark.parametrize("kind", [adjoint.float32, adjoint.float64, adjoint.bfloat16])
+@pytest.mark.parametrize(
+    ("ignored", "classes"),
+    [(-100, [0, 4, -100, 2, 2, 1]), (2, [0, 4, 3, 2, 2, 1]), (-100, [-100] * 6)],
+)
+def test_means_of_cross_entropies(kind, ignored, classes):
+    x = adjoint.linspace(-3.0, 3.0, 30).sin().reshape(6, 5).to(kind).requires_grad_()
+    y = tensor(classes)
+
+    def derived():
+        loss = F.cross_entropy(x, y, ignore_index=ignored)
+        (first,) = autograd.grad(loss, x, create_graph=True)
+        (second,) = autograd.grad((first * first).sum(), x)
+        return loss.detach(), first.detach(), second
+
+    compiled = adjoint.compile(derived)
+    compiled()
+    for ours, expected in zip(compiled(), derived(), strict=True):
+        assert ours.dtype is expected.dtype
+        np.testing.assert_allclose(ours.double(), expected.double(), 1e-5, 1e-8)
+
+
 def test_likeliest_classes_are_found_in_all_clusters():
     adjoint.manual_seed(0)
     adaptive, x = nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 6], 2.0), 9 * adjoint.randn(40, 8)
