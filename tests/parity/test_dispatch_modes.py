@@ -27,6 +27,8 @@ def shown(library, value):
         return f"T{list(value.shape)}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(shown(library, each) for each in value)}]"
+    if type(value).__name__ in ("ScriptObject", "record_function"):
+        return "a range"
     if type(value) is int:
         value = float(value)  # some of adjoint's defaults are 1.0 where PyTorch's are 1
     return str(value).replace("adjoint.", "torch.")
@@ -324,7 +326,31 @@ def round_borders(torch, x, y):
     padded.sum().backward()
 
 
+def types_of_numbers(torch, x, y):
+    torch.can_cast(torch.float32, torch.int64)
+    torch.promote_types(torch.float32, torch.int64)
+    torch.result_type(x, 1.5)  # which is not shown
+    assert torch.ops.aten.can_cast(torch.int64, torch.float32)
+
+
+def ranges(torch, x, y):
+    with torch.profiler.record_function("of a block"):
+        x.sin()
+    with torch.autograd.profiler.record_function("of a call", "and its arguments"):
+        y.sin()
+    torch.profiler.record_function("of a function")(lambda: x + y)()
+    record = torch.ops.profiler._record_function_enter_new("by hand")
+    torch.ops.profiler._record_function_exit(record)
+
+
+def loading(torch, x, y):
+    list(torch.utils.data.DataLoader([1.0, 2.0, 3.0], batch_size=2))
+
+
 PROGRAMS = [
+    types_of_numbers,
+    ranges,
+    loading,
     arithmetic,
     unary,
     reductions,
