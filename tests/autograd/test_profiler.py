@@ -655,7 +655,7 @@ def test_ranges_are_kept_where_modes_see_them(profiler):
         with mode:
             range_.__exit__(None, None, None)
     names = [event.name for event in prof.function_events]
-    assert [name for name in names if name not in ("sin",)] == [
+    assert [name for name in names if name != "sin"] == [
         "seen",
         "left outside",
         "left inside",

@@ -279,7 +279,7 @@ def _begin(optimizer: Any, param: Any, group: Group) -> None:
             state[name] = _kept(partial(full_like, param, first) if first else zero)
 
 
-def _counter(optimizer: Any, name: str, first: Any, group: Group) -> Tensor:
+def _counter(optimizer: Any, name: str, first: Any, group: Group) -> Any:
     kind = float32 if group.get("fused") else scalar_dtype()
     if name == "eta":
         return clone(tensor(first, dtype=kind)).detach()
@@ -288,7 +288,7 @@ def _counter(optimizer: Any, name: str, first: Any, group: Group) -> Tensor:
     return tensor(first, dtype=kind)
 
 
-def _kept(make: Callable[[], Tensor]) -> Tensor:
+def _kept(make: Callable[[], Any]) -> Any:
     """A new state as modes answer it, if that has memory to be kept."""
     seen = make()
     if seen.layer is None:
