@@ -739,3 +739,71 @@ def test_hooks_unpack_once_under_a_mode(reduction):
         counts.append((calls.count("pack"), calls.count("unpack")))
     assert counts[0] == counts[1]
     assert counts[0][0] == counts[0][1] > 0
+
+
+def grad_modes(library, mode):
+    """What a mode hears of grad mode, and what is recorded inside it, of several programs."""
+    heard = []
+
+    class Hearing(mode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            is_enabled = library.is_grad_enabled
+            own = [str(func), is_enabled()]
+            leaf = library.ones(2, requires_grad=True)
+            with library.no_grad():
+                own.append(is_enabled())
+            with library.enable_grad():
+                own += [is_enabled(), (leaf * 2).requires_grad]
+                answer = func(*args, **(kwargs or {}))
+            with library.set_grad_enabled(False):
+                own.append(is_enabled())
+            library.set_grad_enabled(own[1])
+            heard.append([*own, is_enabled(), (leaf * 2).requires_grad, answer.requires_grad])
+            return answer
+
+    class Double(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            heard.append(library.is_grad_enabled())
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            heard.append(library.is_grad_enabled())
+            return grad * 2
+
+    x = library.ones(2, requires_grad=True)
+    with Hearing(), Hearing():
+        (x * 3).sum().backward()
+        library.autograd.grad((x * x).sum(), x, create_graph=True)
+        Double.apply(x).sum().backward()
+        with library.no_grad():
+            x * 4
+        with library.inference_mode():
+            x * 5
+    assert library.is_grad_enabled() and (x * 2).requires_grad
+    return heard
+
+
+def test_a_mode_hears_of_grad_mode_and_records_nothing(torch):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    assert grad_modes(compat, TorchDispatchMode) == grad_modes(torch, Theirs)
+
+
+def test_a_reentrant_call_is_recorded():
+    from adjoint.compat.torch.overrides import enable_reentrant_dispatch
+
+    found = []
+
+    class Again(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            leaf = compat.ones(2, requires_grad=True)
+            with enable_reentrant_dispatch():
+                (leaf * 3).sum().backward()
+            found.append(leaf.grad.tolist())
+            return func(*args, **(kwargs or {}))
+
+    with Again():
+        compat.ones(2) + 1
+    assert found == [[3, 3], [3, 3]]

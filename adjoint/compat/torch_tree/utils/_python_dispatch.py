@@ -90,7 +90,7 @@ def _seen_out(op: Op, values: list[Any], out: Any) -> Any:
     tensors = tensors_in([*values, out])
     if not settings.modes and not any(lies_in(tensor, GROUND) for tensor in tensors):
         return None
-    records = settings.grad_enabled and any(tensor.needs_grad for tensor in tensors)
+    records = settings.recording and any(tensor.needs_grad for tensor in tensors)
     found = out_form(op, values) if isinstance(out, Tensor) and not records else None
     if found is None:
         return None
