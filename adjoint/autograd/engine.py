@@ -34,7 +34,7 @@ from adjoint.autograd.node import ALIGNED, LEAF, USER, WHOLE, AccumulateGrad, No
 from adjoint.autograd.reach import count_dependencies, restrict
 from adjoint.autograd.reference_counts import is_first_alone, is_first_tensor_alone
 from adjoint.backends.error_state import IGNORE, STATE
-from adjoint.call.context import current, is_grad_enabled, set_current
+from adjoint.call.context import current, is_recording, set_current
 from adjoint.tensors.core import NDARRAY, TensorCore, backend_of, raw
 from adjoint.tensors.upper import upper
 
@@ -536,7 +536,7 @@ def perform(
         if workers is not None:
             workers.task = task  # a circle, from here on until the end
         under_way.set(presence)
-        if workers is not None or (task.tensors and is_grad_enabled() != task.create_graph):
+        if workers is not None or (task.tensors and is_recording() != task.create_graph):
             task.enter_user_code()  # before a worker copies this context
         set_error_state(IGNORE)
         if workers is not None:

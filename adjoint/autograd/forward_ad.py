@@ -130,7 +130,7 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     made = dual(own, alias(tensor), _laid_out_as(tensor, tangent))
     made.rare().counter = tensor.counter()
     made.inference = tensor.inference
-    if tensor.needs_grad and current().grad_enabled:
+    if tensor.needs_grad and current().recording:
         node = record(alias, [tensor], [made], False)
         if node is not None:
             settle(node, current())

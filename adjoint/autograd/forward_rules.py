@@ -7,11 +7,11 @@ an argument without a tangent has None in its place.
 from typing import Any
 
 from adjoint.autograd.entry_points import grad
-from adjoint.autograd.grad_mode import enable_grad
+from adjoint.autograd.grad_mode import recording
 from adjoint.backends import backend_of
 from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.call import dispatch
-from adjoint.call.context import current, is_grad_enabled
+from adjoint.call.context import current, is_recording
 from adjoint.call.dispatch import conj
 from adjoint.call.layers import Level, needs_below, newest
 from adjoint.call.op_node import OpNode
@@ -190,7 +190,7 @@ def _is_short(op: Op, args: list[Any], tangents: list[Any], spec: Spec) -> bool:
     if not settings.plain or op.joint is not None or not spec.short:
         return False
     kind = spec.dtype
-    recording = settings.grad_enabled
+    recording = settings.recording
     for value in args:
         if isinstance(value, Tensor):
             if value.special or (value.needs_grad and recording):
@@ -438,7 +438,7 @@ def through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]
     inputs: list[Tensor] = []
     given: list[Tensor] = []
     tensors = dispatch.tensors_in([*args, *tangents])
-    lasting = is_grad_enabled() and any(needs_below(tensor) for tensor in tensors)
+    lasting = is_recording() and any(needs_below(tensor) for tensor in tensors)
     top = newest(tensors)
     level = None if top is None else top.level
 
@@ -453,7 +453,7 @@ def through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]
         given.append(tangent)
         return alias
 
-    with enable_grad():
+    with recording():
         results = dispatch.apply(op, [watched(v, t) for v, t in zip(args, tangents)])
         several = isinstance(results, (tuple, list))
         outputs: list[Tensor] = list(results) if several else [results]
@@ -487,7 +487,7 @@ def leaf_of(value: Tensor, level: Level | None) -> Tensor:
     own = None if value.layer is None or value.layer.wraps else value.layer.level
     if level is not None and level.fades:
         own = level
-    if own is level and value.needs_grad and is_grad_enabled():
+    if own is level and value.needs_grad and is_recording():
         shown: Tensor = expand(value, value.shape)
         return shown
     tracing = current().tracing

@@ -32,7 +32,7 @@ from adjoint.call.context import (
     change,
     change_grad_enabled,
     current,
-    is_grad_enabled,
+    is_recording,
     set_current,
 )
 from adjoint.call.layers import opened
@@ -180,7 +180,7 @@ class FunctionOp(Op):
         node = function._backward_cls()  # noqa: SLF001  # one idea in two classes
         ctx = FunctionCtx(node)
         tensors = node.connect(values)
-        executable = is_grad_enabled() and any(node.context["needs_input_grad"])
+        executable = is_recording() and any(node.context["needs_input_grad"])
         made = Intermediates([t for t in tensors if t.needs_grad] if executable else [])
         count = len(values) - len(self.names)
         keywords = dict(zip(self.names, values[count:]))
@@ -211,7 +211,7 @@ class FunctionOp(Op):
         self.check_batching(values)
         node = function._backward_cls()  # noqa: SLF001  # one idea in two classes
         tensors = node.connect(values)
-        executable = is_grad_enabled() and any(tensor.needs_grad for tensor in tensors)
+        executable = is_recording() and any(tensor.needs_grad for tensor in tensors)
         output = as_given(level, self.batched_output(level, values), tensors)
         if not executable:
             return output
@@ -384,7 +384,7 @@ def once_differentiable(fn: Any) -> Any:
             answer = fn(ctx, *grads)
         finally:
             set_current(settings)
-        return refused(ctx, answer) if settings.grad_enabled else answer
+        return refused(ctx, answer) if settings.recording else answer
 
     return backward
 

@@ -18,7 +18,7 @@ from adjoint.autograd.node import (
     next_sequence_number,
 )
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, freed, pack
-from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
+from adjoint.call.context import change_grad_enabled, current, is_recording, set_current
 from adjoint.call.overriding import created_by, creating_mode
 from adjoint.dtypes import COMPLEX, category_of
 from adjoint.tensors.core import Spec, backend_of, raw
@@ -170,7 +170,7 @@ class Saved:
             if current().modes and tensor is value:
                 tensor = apart(tensor, owner)
             return placed(tensor, node, self.output_number)
-        if self.intermediate and is_grad_enabled():
+        if self.intermediate and is_recording():
             return placed(tensor, owner.lost_history(number, tensor), 0)
         return tensor
 
@@ -188,7 +188,7 @@ class KeptOutput:
         """The tensor, or one like it; refused if its history would miss a change."""
         tensor: Tensor | None = self.tensor()
         if tensor is None:
-            if is_grad_enabled():
+            if is_recording():
                 check_version(owner, name, self.version, self.memory.counter())
             node = None if self.output_number < 0 else owner
             tensor = placed(self.memory, node, self.output_number)
@@ -375,7 +375,7 @@ class FunctionNode(Node):
             return self.call_backward(list(given[: self.output_count()]))
         settings = current()
         try:
-            change_grad_enabled(create_graph and settings.grad_enabled)
+            change_grad_enabled(create_graph and settings.recording)
             answer = self.call_backward(self.incoming(grads))
             return self.outgoing(answer, create_graph)
         finally:

@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint.autograd.function_node import FunctionNode, Saved, shows_output
 from adjoint.autograd.intermediates import Intermediates
-from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
+from adjoint.call.context import change_grad_enabled, current, is_recording, set_current
 from adjoint.call.record import settle
 from adjoint.ops.arranging.conversion import alias
 from adjoint.tensors import views
@@ -64,7 +64,7 @@ class Outputs:
         own = node.context["needs_input_grad"]
         seen = {name: primal_at(level, value) for name, value in self.node.context.items()}
         node.context.update(seen, needs_input_grad=own)
-        executable = is_grad_enabled() and any(own)
+        executable = is_recording() and any(own)
         outputs = tuple(primal_at(level, out) for out in self.outputs)
         below = Outputs(node, tensors, outputs, executable, self.made)
         below.to_save = tuple(primal_at(level, tensor) for tensor in self.to_save)
@@ -221,7 +221,7 @@ class Outputs:
                 continue
             if self.pure_view and self.executable and self.shows_input(extras.base):
                 extras.creation = DEFAULT_VIEW
-            elif is_grad_enabled():
+            elif is_recording():
                 extras.creation = MULTI_OUTPUT_VIEW if several else CUSTOM_VIEW
 
     def shows_input(self, base: Any) -> bool:

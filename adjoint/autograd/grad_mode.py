@@ -157,6 +157,20 @@ class enable_grad(no_grad):
         self._grad_enabled = True
 
 
+class recording(Scope):
+    """Record what is called, whatever the modes outside say, and below autograd, too."""
+
+    def _fields(self) -> tuple[str, ...]:
+        """See Scope."""
+        return ("grad_enabled", "inference", "beneath")
+
+    def _inside(self, outer: Settings) -> Settings:
+        """See Scope."""
+        if outer.beneath:
+            outer = replaced(outer, {"beneath": False})
+        return with_modes(outer, True, False)
+
+
 class inference_mode(ContextDecorator, Scope):
     """No recording, and tensors made inside can never take part in autograd: the cheapest mode."""
 

@@ -28,7 +28,7 @@ from adjoint.autograd.provenance import (
     trail,
     user_frame,
 )
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import (
     F32,
@@ -173,7 +173,7 @@ class Node(WeakBase):
             raise TypeError(
                 f"{self.name()} expected {self.output_count()} arguments, got {len(grads)} instead"
             )
-        record = is_grad_enabled()
+        record = is_recording()
         given = [grad if record or grad is None else raw(grad) for grad in grads]
         edges = self.edges()
         answers: list[Any] = []

@@ -19,6 +19,7 @@ from adjoint.autograd.provenance import calls, module_path, modules_of
 from adjoint.autograd.recorder import Recorder, Running, running_in_context
 from adjoint.call.context import Scope, Settings, current, replaced
 from adjoint.call.held import Held
+from adjoint.tensors.upper import upper
 
 # PyTorch's options about what there is none of here: its library for events, other devices.
 _UNUSED = {
@@ -134,10 +135,28 @@ class record_function(ContextDecorator, Held):
         self.name = name
         self.args = args
         self.tokens: list[Running] = []
+        self.answer: Any = None  # the range that modes have begun in its place
 
     def clone(self) -> Any:
         """See ContextDecorator."""
         return record_function(self.name, self.args)
+
+    def __enter__(self) -> Any:
+        if not current().modes:
+            return super().__enter__()
+        given = (self.name,) if self.args is None else (self.name, self.args)
+        self.answer = upper.marked("_record_function_enter_new", *given)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        entered = self if self.answer is None else self.answer
+        self.answer = None
+        if current().modes:
+            upper.marked("_record_function_exit", entered)
+        elif entered is self:
+            super().__exit__(*error)
+        else:
+            entered.__exit__(*error)
 
     def _variable(self) -> Any:
         """See Held."""

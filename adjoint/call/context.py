@@ -19,6 +19,8 @@ class Settings:
     def __init__(self) -> None:
         self.grad_enabled = True
         self.inference = False
+        self.beneath = False  # below autograd, where nothing is recorded, whatever grad mode says
+        self.recording = True  # grad mode, but for that
         self.plain = True  # all that follows has its default, so that calls may be cut short
         self.saved_hooks: tuple[Any, ...] = ()  # pairs of pack and unpack, the innermost last
         self.hooks_refusal: str | None = None  # why hooks on saving are not allowed here
@@ -39,7 +41,7 @@ class Settings:
 
 
 # Grad and inference mode are half of all calls' business, and no reason to take the long way.
-_MODES: Final = ("grad_enabled", "inference")
+_MODES: Final = ("grad_enabled", "inference", "beneath")
 _RARE: Final = (
     "saved_hooks",
     "hooks_refusal",
@@ -58,10 +60,12 @@ _RARE: Final = (
 )
 
 
-def _with_modes(grad_enabled: bool, inference: bool) -> Settings:
+def _with_modes(grad_enabled: bool, inference: bool, beneath: bool = False) -> Settings:
     made = Settings()
     made.grad_enabled = grad_enabled
     made.inference = inference
+    made.beneath = beneath
+    made.recording = grad_enabled and not beneath
     return made
 
 
@@ -69,6 +73,11 @@ DEFAULT: Final[Settings] = Settings()
 NO_GRAD: Final[Settings] = _with_modes(grad_enabled=False, inference=False)
 INFERENCE: Final[Settings] = _with_modes(grad_enabled=False, inference=True)
 _ENABLED_INFERENCE: Final[Settings] = _with_modes(grad_enabled=True, inference=True)
+_BENEATH: Final[dict[tuple[bool, bool], Settings]] = {
+    (enabled, inference): _with_modes(enabled, inference, beneath=True)
+    for enabled in (False, True)
+    for inference in (False, True)
+}
 
 _current: Final[ContextVar[Settings]] = ContextVar("adjoint_settings", default=DEFAULT)
 
@@ -78,8 +87,10 @@ current: Final[Callable[[], Settings]] = _current.get
 set_current: Final[Callable[[Settings], object]] = _current.set
 
 
-def _plain(grad_enabled: bool, inference: bool) -> Settings:
+def _plain(grad_enabled: bool, inference: bool, beneath: bool) -> Settings:
     """The one record of these modes with nothing else set."""
+    if beneath:
+        return _BENEATH[grad_enabled, inference]
     if grad_enabled:
         return _ENABLED_INFERENCE if inference else DEFAULT
     return INFERENCE if inference else NO_GRAD
@@ -102,7 +113,8 @@ def replaced(old: Settings, values: dict[str, Any]) -> Settings:
             new.plain = False
     if values:
         raise TypeError(f"no settings of a context: {', '.join(values)}")
-    return _plain(new.grad_enabled, new.inference) if new.plain else new
+    new.recording = new.grad_enabled and not new.beneath
+    return _plain(new.grad_enabled, new.inference, new.beneath) if new.plain else new
 
 
 def without_innermost_watcher(settings: Settings) -> Settings:
@@ -115,7 +127,7 @@ def without_innermost_watcher(settings: Settings) -> Settings:
 def below_innermost_mode(settings: Settings) -> Settings:
     """The settings under which a mode answers a call, which is recorded outside."""
     if settings.below is None:
-        changes = {"modes": settings.modes[:-1], "watchers": (), "grad_enabled": False}
+        changes = {"modes": settings.modes[:-1], "watchers": (), "beneath": True}
         settings.below = replaced(settings, changes)
     return settings.below
 
@@ -123,7 +135,7 @@ def below_innermost_mode(settings: Settings) -> Settings:
 def with_modes(old: Settings, grad_enabled: bool, inference: bool) -> Settings:
     """The same settings in these modes."""
     if old.plain:
-        return _plain(grad_enabled, inference)
+        return _plain(grad_enabled, inference, old.beneath)
     if old.grad_enabled == grad_enabled and old.inference == inference:
         return old
     return replaced(old, {"grad_enabled": grad_enabled, "inference": inference})
@@ -258,8 +270,13 @@ class Changed(Scope):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded in the calling context."""
+    """Whether grad mode is on in the calling context; below autograd nothing is recorded in it."""
     return current().grad_enabled
+
+
+def is_recording() -> bool:
+    """Whether operations are recorded in the calling context."""
+    return current().recording
 
 
 def is_inference_mode_enabled() -> bool:

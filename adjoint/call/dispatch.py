@@ -289,7 +289,7 @@ def finished(
         cut = cut or y.cut
         if y.needs_grad:
             needed |= 2
-    if needed and settings.grad_enabled:
+    if needed and settings.recording:
         mask = needed & op.ruled
     if op.node_lane == ALIGNED:  # one record for all tensors that meet and look the same
         if second is None or first is second:
@@ -305,7 +305,7 @@ def finished(
     if mask:
         node_of(op, mask, a, b, None, result, SHORT_DEPTH)
     elif needed:
-        result.cut = CUT_BY_OP if settings.grad_enabled else CUT_BY_MODE
+        result.cut = CUT_BY_OP if settings.recording else CUT_BY_MODE
     elif cut:
         result.cut = cut
     if settings.inference:
@@ -401,7 +401,7 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
             f"{name}(): it is an out= function, which can't be used inside a transform, nor on "
             "sparse tensors; use what the function returns"
         )
-    if result.needs_grad or (out.needs_grad and current().grad_enabled):
+    if result.needs_grad or (out.needs_grad and current().recording):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic "
             "differentiation, but one of the arguments requires grad"
@@ -495,7 +495,7 @@ def apply_openly(op: "Op", values: list[Any]) -> tuple[Any, Any]:
     tensors = tensors_in(values)
     plain = settings.plain
     for tensor in tensors:
-        if tensor.special or (tensor.needs_grad and settings.grad_enabled):
+        if tensor.special or (tensor.needs_grad and settings.recording):
             plain = False
         elif tensor.extras is not None:
             tensor.refresh()
@@ -575,7 +575,7 @@ def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
     results: list[Tensor] = list(out) if several else [out]
     if op.dims:
         values = op.counted_from_end(values)
-    recorded = settings.grad_enabled and bool(op.inputs)
+    recorded = settings.recording and bool(op.inputs)
     keep_history(op, values, results, several, None, recorded, settings)
     if op.view and isinstance(values[0], Tensor):
         for result in results:
@@ -598,7 +598,7 @@ def wrap(op: "Op", values: list[Any], backend: Backend, out: Any, settings: Sett
         results.append(
             Tensor(array if type(array) is backend.array_type else as_array(array, backend), AS_IS)
         )
-    recorded = settings.grad_enabled and bool(op.inputs)
+    recorded = settings.recording and bool(op.inputs)
     keep_history(op, values, results, several, hidden, recorded, settings)
     if op.view:
         link_views(op, values, results, settings, several)
@@ -621,7 +621,7 @@ def keep_history(
     if recorded:
         node = record(op, values, results, several, hidden)
     if node is None:
-        cut = cut_of(values, CUT_BY_OP if settings.grad_enabled else CUT_BY_MODE)
+        cut = cut_of(values, CUT_BY_OP if settings.recording else CUT_BY_MODE)
         if cut:
             for result in results:
                 result.cut = cut
@@ -699,7 +699,7 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
     if not has_layer(results) and not top.wraps:  # it is a call of the level below
         return out
     recorded = False
-    if settings.grad_enabled and op.inputs:
+    if settings.recording and op.inputs:
         for tensor in tensors:
             if tensor.needs_grad and recorded_at(tensor, top.level):
                 recorded = True

@@ -340,7 +340,7 @@ def to_keep(op: "Op", values: list[Any], settings: Settings) -> list[Any] | None
 
     Nor is it seen inside transforms, which have memory of their own in PyTorch.
     """
-    if not settings.grad_enabled or settings.saved_hooks or open_levels.get():
+    if not settings.recording or settings.saved_hooks or open_levels.get():
         return None
     if not needing(op, values):
         return None
@@ -428,11 +428,11 @@ def link_views(
         extras.view_version = extras.counter.value
         if settings.inference:
             extras.creation = INFERENCE_VIEW
-        elif not settings.grad_enabled:
+        elif not settings.recording:
             extras.creation = NO_GRAD_VIEW
         elif several:
             extras.creation = MULTI_OUTPUT_VIEW
         elif above is not None and is_view:
             extras.creation = above.creation
-        if not settings.grad_enabled and is_floating(result.array):
+        if not settings.recording and is_floating(result.array):
             result.needs_grad = source.needs_grad  # its own leaf, as in PyTorch

@@ -7,8 +7,8 @@ import math
 from typing import Any
 
 from adjoint.autograd.entry_points import grad as gradient_of
-from adjoint.autograd.grad_mode import enable_grad
-from adjoint.call.context import is_grad_enabled
+from adjoint.autograd.grad_mode import recording
+from adjoint.call.context import is_recording
 from adjoint.creation.factories import new_zeros
 from adjoint.ops.arranging.indexing import masked_fill
 from adjoint.ops.arranging.scattering import scatter
@@ -98,7 +98,7 @@ def native_layer_norm_backward(
     """The gradients of layer_norm by input, weight and bias; None for those not wanted."""
     count = len(normalized_shape)
     inner, outer = tuple(range(-count, 0)), tuple(range(input.ndim - count))
-    if is_grad_enabled() and input.requires_grad:  # of which both are made
+    if is_recording() and input.requires_grad:  # of which both are made
         mean, spread = input.mean(inner, True), input.var(inner, correction=0, keepdim=True)
         rstd = (spread + (rstd.detach() ** -2 - spread.detach())).rsqrt()
     level = (input - mean) * rstd
@@ -162,9 +162,9 @@ def _of_windows(name: str) -> Any:
         count_include_pad: bool,
         divisor_override: int | None,
     ) -> Any:
-        recorded = is_grad_enabled()
+        recorded = is_recording()
         counting = (count_include_pad, divisor_override)
-        with enable_grad():
+        with recording():
             images = input.detach().requires_grad_()
             pooled = getattr(pooling, name)(
                 images, kernel_size, stride or None, padding, ceil_mode, *counting

@@ -6,8 +6,8 @@ torch.ops.aten has them by name, and modes and classes below autograd see them (
 from typing import Any
 
 from adjoint.autograd.entry_points import grad as gradient_of
-from adjoint.autograd.grad_mode import enable_grad
-from adjoint.call.context import is_grad_enabled
+from adjoint.autograd.grad_mode import recording
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_parts import nll_loss_forward
 from adjoint.ops.arranging.indexing import scatter_add
 from adjoint.ops.arranging.shape import reshape
@@ -28,8 +28,8 @@ from adjoint.ops.reducing.reduction import logsumexp
 
 def slopes(function: Any, args: list[Any], places: list[int], grad: Any) -> list[Any]:
     """The gradients of a function by the arguments at some places, from that of its result."""
-    recorded = is_grad_enabled()
-    with enable_grad():
+    recorded = is_recording()
+    with recording():
         for place in places:
             if not (recorded and args[place].requires_grad):
                 args[place] = args[place].detach().requires_grad_()

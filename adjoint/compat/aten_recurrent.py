@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from adjoint.autograd.entry_points import grad as gradient_of
-from adjoint.autograd.grad_mode import enable_grad
-from adjoint.call.context import is_grad_enabled
+from adjoint.autograd.grad_mode import recording
+from adjoint.call.context import is_recording
 from adjoint.dtypes import uint8
 from adjoint.ops.arranging.shape import reshape, stack, unbind
 from adjoint.ops.neural.linear import linear
@@ -88,10 +88,10 @@ def mkldnn_rnn_layer_backward(
     """The gradients by input, weights, biases, first state and cell, from those of the results."""
     _check("mkldnn_rnn_layer_backward", mode, batch_sizes)
     given = [input, weight1, weight2, weight3, weight4, hx_, cx_tmp]
-    recorded = is_grad_enabled()
+    recorded = is_recording()
     if not has_biases:  # what is given in their place is not looked at
         given[3:5] = [weight1.new_zeros((weight1.shape[0],)) for _ in range(2)]
-    with enable_grad():
+    with recording():
         alone = [
             each.view_as(each) if recorded and each.requires_grad else each.detach()
             for each in given

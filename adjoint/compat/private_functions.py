@@ -1,12 +1,28 @@
-"""Functions of torch that libraries call though nobody documents them."""
+"""Functions of torch that libraries call though nobody documents them, or that modes are shown."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from adjoint.call.context import current
 from adjoint.creation.factories import arange, tensor
+from adjoint.dtypes import can_cast, promote_types
 from adjoint.ops.arranging.shape import cat, stack
 from adjoint.ops.composites import overridable
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
+
+
+def _shown(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of no tensors that is an operation, too, which modes below autograd answer."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not current().modes:
+            return function(*args, **kwargs)
+        return upper.seen_below(function.__name__, *args, **kwargs)
+
+    return call
 
 
 @overridable
@@ -173,4 +189,6 @@ FUNCTIONS: dict[str, Any] = {
         set_vital,
     )
 }
+OF_TYPES: dict[str, Any] = {each.__name__: _shown(each) for each in (can_cast, promote_types)}
+FUNCTIONS |= OF_TYPES
 FUNCTIONS |= {name: _removed(name, instead) for name, instead in _REMOVED.items()}

@@ -105,7 +105,7 @@ class HostCall(OnHost):
     def __init__(self, tracing: Any, function: Any, args: Any, answers: Any) -> None:
         self.function = function
         self.name = name_of(function)
-        self.grad_enabled = current().grad_enabled
+        self.grad_enabled = current().recording
         self.where = _node_under_way()
         self.observes = tracing.answers.only_looks(function)
         self.skipping = tracing.skipping  # the step that it belongs to, if that may be skipped

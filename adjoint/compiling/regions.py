@@ -14,7 +14,7 @@ from adjoint.autograd.function import Function
 from adjoint.autograd.grad_mode import set_grad_enabled
 from adjoint.autograd.node import next_sequence_number
 from adjoint.backends import xla
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compiling.errors import CompileError
 from adjoint.creation.factories import zeros_like
 from adjoint.tensors.core import is_floating
@@ -77,7 +77,7 @@ class Rehearsal:
         if any(each.layer is not None for each in tensors):
             raise CompileError(f"the function of {name} reads a tensor inside a transform")
         tracing.lift_all(tensors)
-        found = region.depends_on() if is_grad_enabled() else []
+        found = region.depends_on() if is_recording() else []
         self.outside = [each for each in found if id(each) not in known]
 
 
@@ -130,7 +130,7 @@ class Derivative:
         self.body = body
         self.count = count
         self.outside = outside
-        self.recorded = is_grad_enabled()
+        self.recorded = is_recording()
 
     def __call__(self, tensors: list[Any]) -> list[Any]:
         """Gradients of the floating ones among the first, then of those outside."""

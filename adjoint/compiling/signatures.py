@@ -19,10 +19,10 @@ class Call:
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: Settings) -> None:
         self.tensors: list[Any] = []
         if not args and not kwargs:
-            self.key: Any = (settings.grad_enabled, settings.inference, get_default_dtype())
+            self.key: Any = (settings.recording, settings.inference, get_default_dtype())
             return
         leaves, tree = tree_flatten((args, kwargs))
-        parts: list[Any] = [settings.grad_enabled, settings.inference, get_default_dtype(), tree]
+        parts: list[Any] = [settings.recording, settings.inference, get_default_dtype(), tree]
         seen: dict[int, int] = {}
         for leaf in leaves:
             if isinstance(leaf, Tensor):

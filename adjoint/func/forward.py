@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from adjoint.autograd import entry_points
+from adjoint.autograd.grad_mode import recording
 from adjoint.call.context import current
 from adjoint.call.layers import newest_level, opened
 from adjoint.creation.factories import zeros_like
@@ -15,7 +16,6 @@ from adjoint.func.reverse import (
     basis_of,
     chosen,
     jacrev,
-    recording,
     refuse_complex,
     tensors_of,
     with_aux,

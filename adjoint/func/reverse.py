@@ -6,7 +6,8 @@ from typing import Any
 
 from adjoint.autograd import entry_points
 from adjoint.autograd.forward_rules import leaf_of
-from adjoint.call.context import Scope, Settings, is_grad_enabled, with_modes
+from adjoint.autograd.grad_mode import recording
+from adjoint.call.context import is_recording
 from adjoint.call.layers import (
     Derivative,
     Level,
@@ -21,18 +22,6 @@ from adjoint.ops.arranging.shape import cat, split, stack
 from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, batched_value, layered, value_at
-
-
-class recording(Scope):
-    """Record what is called, whatever the modes outside say."""
-
-    def _fields(self) -> tuple[str, ...]:
-        """See Scope."""
-        return ("grad_enabled", "inference")
-
-    def _inside(self, outer: Settings) -> Settings:
-        """See Scope."""
-        return with_modes(outer, True, False)
 
 
 def chosen(argnums: Any, args: tuple[Any, ...], name: str) -> tuple[int, ...]:
@@ -65,7 +54,7 @@ class Differentiated:
 
     def __init__(self, name: str, inputs: Any) -> None:
         self.name = name
-        self.recording = is_grad_enabled()
+        self.recording = is_recording()
         self.level: Level | None = newest_level()
         flat, self.spec = tree_flatten(inputs)
         self.leaves = [self.leaf(i, value) for i, value in enumerate(flat)]
@@ -108,7 +97,7 @@ class Differentiated:
         They are recorded where something needs it, if `recorded` or else the grad mode allows it.
         """
         pairs = [(o, c) for o, c in zip(outputs, cotangents) if o.needs_grad]
-        allowed = is_grad_enabled() if recorded is None else recorded
+        allowed = is_recording() if recorded is None else recorded
         lasting = allowed and (self.leads_outside(outputs) or needs_any(cotangents))
         grads: tuple[Any, ...] = (None,) * len(self.leaves)
         if pairs:

@@ -14,7 +14,7 @@ from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import edge_node
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.call import dispatch
-from adjoint.call.context import change_grad_enabled, current, is_grad_enabled, set_current
+from adjoint.call.context import change_grad_enabled, current, is_recording, set_current
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.held import Attribute, Held
 from adjoint.call.overriding import has_others, offered
@@ -252,9 +252,9 @@ class CustomOpDef(Op):
         """The results of a call, recorded if it must be; dispatch has found nothing unusual."""
         if self.view and self.registered.formula is not None:
             self.refuse_symbolic()
-        if self.registered.recorder is not None and is_grad_enabled():
+        if self.registered.recorder is not None and is_recording():
             return self.called(self.registered.recorder, values)
-        recording = is_grad_enabled() and any(t.requires_grad for t in tensors_in(values))
+        recording = is_recording() and any(t.requires_grad for t in tensors_in(values))
         result = self.differentiated(values) if recording else self.compute(values)
         results = results_of(result)
         intermediates = current().intermediates
@@ -350,7 +350,7 @@ class CustomOpDef(Op):
 
     def recorded(self, values: list[Any], output: Any) -> Any:
         """See Op."""
-        if not is_grad_enabled() or not any(t.requires_grad for t in tensors_in(values)):
+        if not is_recording() or not any(t.requires_grad for t in tensors_in(values)):
             return output
         return Call(self, self.registered.formula, values, output).run()
 
@@ -396,7 +396,7 @@ class CustomOpDef(Op):
             self.refuse_aliases(values, result)
         for tensor in changed:
             tensor.counter().bump()
-            if settings.grad_enabled and tensor.requires_grad:
+            if settings.recording and tensor.requires_grad:
                 self.forget(tensor)
         return result
 

@@ -12,7 +12,7 @@ from typing import Any
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.hooks import add_note, ask, name_of
 from adjoint.autograd.provenance import warn
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.nn.module_hooks import (
     BACKWARD,
     BACKWARD_PRE,
@@ -39,7 +39,7 @@ class Side:
         self.count = len(leaves)
         self.places: list[int] = []
         self.others: dict[int, Spec] | None = None
-        if is_grad_enabled():
+        if is_recording():
             for place, leaf in enumerate(leaves):
                 if isinstance(leaf, Tensor) and leaf.requires_grad:
                     if leaf.layer is not None:

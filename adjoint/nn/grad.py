@@ -3,8 +3,8 @@
 from typing import Any
 
 from adjoint.autograd.entry_points import grad as gradient
-from adjoint.autograd.grad_mode import enable_grad
-from adjoint.call.context import is_grad_enabled
+from adjoint.autograd.grad_mode import recording
+from adjoint.call.context import is_recording
 from adjoint.nn import functional
 
 
@@ -17,9 +17,9 @@ def _slope(convolution: Any, input: Any, weight: Any, grad_output: Any, options:
     unknown = known.new_zeros(weight if known is input else input).requires_grad_()
     given = (known, unknown) if known is input else (unknown, known)
     stride, padding, dilation, groups = options
-    with enable_grad():
+    with recording():
         out = convolution(*given, None, stride, padding, dilation, groups)
-    found: Any = gradient(out, unknown, grad_output, create_graph=is_grad_enabled())
+    found: Any = gradient(out, unknown, grad_output, create_graph=is_recording())
     return found[0]
 
 

@@ -78,7 +78,7 @@ def _seen(name: str, *args: Any, **options: Any) -> Any:
     tensors = tensors_in([*args])
     if not settings.modes and not any(tensor.special for tensor in tensors):
         return NotImplemented
-    if settings.grad_enabled and any(tensor.requires_grad for tensor in tensors):
+    if settings.recording and any(tensor.requires_grad for tensor in tensors):
         return NotImplemented
     return upper.seen_below(name, *args, **options)
 

@@ -228,8 +228,9 @@ class ElementwiseOptimizer(Optimizer):
                 params = self._without_sparse(params, group, writes)
                 params = self._without_wrapped(params, group, writes)
             if settings.modes and tracing is None and not group["differentiable"]:
-                for param in params:
-                    self._step_by_calls(param, group, writes)
+                if not upper.stepped(self, params, group, writes):
+                    for param in params:
+                        self._step_by_calls(param, group, writes)
                 continue
             if group["differentiable"]:
                 for param in params:

@@ -10,6 +10,8 @@ from typing import Any
 
 from adjoint.autograd.grad_mode import enable_grad
 from adjoint.autograd.hooks import RemovableHandle, ask, name_of
+from adjoint.autograd.profiler import record_function
+from adjoint.call.context import current
 from adjoint.dtypes import FLOAT, category_of, float32, float64, get_default_dtype
 from adjoint.ops.arranging.conversion import clone, is_tensor
 from adjoint.optim.wrapped import answers_calls
@@ -91,11 +93,13 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
             or _step_post_hooks
             or self._optimizer_step_pre_hooks
             or self._optimizer_step_post_hooks
+            or not current().plain
         ):
             return step(self, *args, **kwargs)
         self._stepping = True
         try:
-            return self._between_hooks(step, (self, *args), kwargs)
+            with record_function(f"Optimizer.step#{type(self).__name__}.step"):
+                return self._between_hooks(step, (self, *args), kwargs)
         finally:
             self._stepping = False
 
@@ -355,6 +359,13 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or fill them with zeros."""
+        if current().plain:
+            self._clear_gradients(set_to_none)
+            return
+        with record_function(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
+            self._clear_gradients(set_to_none)
+
+    def _clear_gradients(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for param in group["params"]:
                 grad = param.grad

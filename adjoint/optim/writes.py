@@ -78,13 +78,15 @@ class Undo:
 class Writes:
     """What a step is going to write, and how it is put back where one call can't write it."""
 
-    __slots__ = ("calls", "changed", "late", "launches", "spare")
+    __slots__ = ("calls", "changed", "changes", "late", "launches", "spare")
 
     def __init__(self, spare: Spare) -> None:
         self.spare = spare
         self.calls: list[tuple[Any, ...]] = []  # functions with their arguments
         self.changed: list[Any] = []  # tensors whose memory the calls change
         self.late: list[tuple[Any, Any, bool]] = []  # tensors to copy_ to, what, and if recorded
+        # Functions that change tensors and tables by themselves, and which.
+        self.changes: list[tuple[Any, list[Any], list[Any]]] = []
         # Kernels by rule, type and numbers, with all parameters for which one launch does.
         self.launches: dict[Any, tuple[Any, Any, list[Any]]] = {}
 
@@ -95,6 +97,10 @@ class Writes:
     def put(self, target: Any, key: Any, value: Any) -> None:
         """Have an entry of a dict or an array set."""
         self.calls.append((setitem, target, key, value))
+
+    def change(self, function: Any, tensors: list[Any], tables: list[Any]) -> None:
+        """Have a function called that changes tensors and dicts, or leaves them as they were."""
+        self.changes.append((function, tensors, tables))
 
     def apply(self, program: Program, arrays: list[Any], numbers: dict[str, Any]) -> None:
         """Have a program run on a parameter, its gradient and its state, in place."""
@@ -121,7 +127,7 @@ class Writes:
 
     def run(self) -> None:
         """Write, all at once."""
-        if self.late:
+        if self.late or self.changes:
             self._run_late()
             return
         for kernel, values, arrays in self.launches.values():
@@ -129,16 +135,20 @@ class Writes:
         write_at_once(self.calls, counted, self.changed)
 
     def _run_late(self) -> None:
-        """Copy first, and put it back if anything fails then."""
+        """Change and copy first, and put it back if anything fails then."""
         undo = Undo()
-        for target, *_ in self.late:
+        for target in chain(*(each[1] for each in self.changes), (late[0] for late in self.late)):
             undo.tensor(target)
+        for table in chain(*(each[2] for each in self.changes)):
+            undo.mapping(table)
         done: list[bool] = []
         try:
+            for function, *_ in self.changes:
+                function()
             for target, value, recorded in self.late:
                 with set_grad_enabled(recorded):
                     target.copy_(value)
-            self.late = []
+            self.late, self.changes = [], []
             self.calls.append((done.append, True))
             self.run()
         except BaseException:

@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint.backends import backend_for, lookup
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.context import current, is_grad_enabled
+from adjoint.call.context import current, is_recording
 from adjoint.creation.factories import empty_like, full_like, ones_like, zeros_like
 from adjoint.device import CPU, device
 from adjoint.ops import PUBLIC, find_function
@@ -26,7 +26,7 @@ np = numpy_backend.xp
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The elements as a NumPy array on the same memory; with force=True, maybe a copy."""
     if not force:
-        if self.requires_grad and is_grad_enabled():
+        if self.requires_grad and is_recording():
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad, since what NumPy does is not "
                 "recorded. Use tensor.detach().numpy() instead."

@@ -143,6 +143,10 @@ class Upper:
         self.seen_out: Any = None
         # A function as PyTorch composes it, where others see its steps, else NotImplemented.
         self.composed: Any = None
+        # Whether a group of parameters makes an optimizer's step as PyTorch does, for modes to see.
+        self.stepped: Any = None
+        # Answers a mark of the profiler where modes see it.
+        self.marked: Any = None
         # Gives an op and its rules the kernels of a GPU; see `ops.attaching`.
         self.attach_kernels: Any = None
 

@@ -26,7 +26,7 @@ from adjoint.call.context import (
     Settings,
     change_grad_enabled,
     current,
-    is_grad_enabled,
+    is_recording,
     replaced,
     set_current,
 )
@@ -93,7 +93,7 @@ def regenerate(view: Tensor, asked: bool) -> None:
     if base.layer is not None and not base.layer.level.ended:
         follow(view, base)
     immutable = not backend_of(base.array).mutable
-    if not asked and not is_grad_enabled():
+    if not asked and not is_recording():
         if immutable:
             view.replace_array(replay(base.array, extras.steps))
         return
@@ -102,9 +102,8 @@ def regenerate(view: Tensor, asked: bool) -> None:
             raise refusal(view, extras.creation, "its base or another view of its base has been")
         settings = current()
         try:
-            if settings.modes:  # which are told of what the program does, and not of this
-                set_current(replaced(settings, {"modes": ()}))
-            change_grad_enabled(True)
+            # Modes are told of what the program does, and not of this.
+            set_current(replaced(settings, {"modes": (), "beneath": False, "grad_enabled": True}))
             fresh = replay(base, extras.steps)
         finally:
             set_current(settings)
@@ -160,7 +159,7 @@ def check_inplace(
     A `constant` written everywhere may meet a place twice; `recorded` says that an operand needs
     a gradient.
     """
-    recording = is_grad_enabled()
+    recording = is_recording()
     if target.inference and not current().inference:
         raise RuntimeError(
             f"{op_name}(): Inplace update to inference tensor outside InferenceMode is not "
@@ -265,7 +264,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     given = values
     if op.dims:
         values = op.counted_from_end(values)
-    recording = is_grad_enabled() and any(needs(v) for v in values)
+    recording = is_recording() and any(needs(v) for v in values)
     check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs))
     backend = common_backend(op, tensors)
     if backend is not backend_of(target.array):
@@ -332,12 +331,12 @@ def change_in_layer(op: "Op", values: list[Any], top: Any, settings: Settings) -
                 target.counter().bump()
         return target
     name = op.name + "_"
-    recording = is_grad_enabled() and any(needs(v) for v in values)
+    recording = is_recording() and any(needs(v) for v in values)
     if recording:
         check_history(name, target, bool(op.inputs))
     top.adopt(name, values)
     before = target
-    if is_grad_enabled() and 0 in op.plan((1 << len(op.inputs)) - 1).values:
+    if is_recording() and 0 in op.plan((1 << len(op.inputs)) - 1).values:
         before = renewed_with_history(target)
         before.layer = target.layer.copied()
     elif recording:
@@ -370,7 +369,7 @@ def is_overridden(tensor: Tensor) -> bool:
 def change_wrapped(op: "Op", values: list[Any], top: Any, settings: Settings) -> Tensor:
     """The same where a class answers the calls on its instances: it makes the change itself."""
     target: Tensor = values[0]
-    recording = is_grad_enabled() and any(needs(v) for v in values)
+    recording = is_recording() and any(needs(v) for v in values)
     before: Any = None
     if recording:
         check_history(op.name + "_", target, bool(op.inputs))
@@ -421,7 +420,7 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     settings = current()
     if not settings.plain or not isinstance(target, Tensor):
         return False
-    if target.special or target.inference or (target.needs_grad and settings.grad_enabled):
+    if target.special or target.inference or (target.needs_grad and settings.recording):
         return False
     spec = target.spec()
     extras = target.extras
@@ -437,7 +436,7 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     for value in values[1:count]:
         if isinstance(value, Tensor):
             theirs = value.extras
-            if value.special or (value.needs_grad and settings.grad_enabled):
+            if value.special or (value.needs_grad and settings.recording):
                 return False
             if theirs is not None and theirs.base is not None:
                 return False
@@ -679,6 +678,8 @@ def transposed(base: Any, steps: tuple[Any, ...], piece: Any) -> Any:
     start.needs_grad = True
     settings = current()
     try:
+        if settings.beneath:
+            set_current(replaced(settings, {"beneath": False}))
         change_grad_enabled(True)
         end = replay(start, steps)
     finally:

@@ -624,3 +624,54 @@ def test_a_block_without_a_schedule(loops, tmp_path):
 def test_activities_must_be_some(loops):
     with pytest.raises(ValueError, match="activities"):
         loops.profile(activities=[])
+
+
+def test_ranges_are_kept_where_modes_see_them(profiler):
+    """A mode makes the range; one that answers by itself leaves it out."""
+    from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
+
+    class Seeing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    class Swallowing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return None if "profiler" in str(func) else func(*args, **(kwargs or {}))
+
+    x = adjoint.ones(2)
+    with profiler.profile() as prof:
+        with Seeing(), Seeing(), profiler.record_function("seen"):
+            x.sin()
+        with Swallowing(), profiler.record_function("swallowed"):
+            x.sin()
+        range_ = profiler.record_function("left outside")
+        with Seeing():
+            range_.__enter__()
+        range_.__exit__(None, None, None)
+        with profiler.record_function("left inside"), Seeing() as mode:
+            pass
+        range_ = profiler.record_function("left inside")
+        range_.__enter__()
+        with mode:
+            range_.__exit__(None, None, None)
+    names = [event.name for event in prof.function_events]
+    assert [name for name in names if name != "sin"] == [
+        "seen",
+        "left outside",
+        "left inside",
+        "left inside",
+    ]
+
+
+def test_a_profile_names_steps_and_rounds(profiler):
+    param = adjoint.nn.Parameter(adjoint.ones(2))
+    optimizer = adjoint.optim.SGD([param], lr=0.1)
+    param.grad = adjoint.ones(2)
+    with profiler.profile() as prof:
+        optimizer.step()
+        optimizer.zero_grad()
+        list(adjoint.utils.data.DataLoader([1.0], batch_size=None))
+    names = [event.name for event in prof.function_events]
+    once = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    assert names[:2] == ["Optimizer.step#SGD.step", "Optimizer.zero_grad#SGD.zero_grad"]
+    assert names.count(once) == 2

@@ -105,7 +105,8 @@ def test_a_copied_context_keeps_what_was_set(mode):
         copy.run(adjoint.set_grad_enabled, not adjoint.is_grad_enabled())
         assert state() == mine
     assert state() == DEFAULT
-    assert copy.run(state) == {**mine, "grad_enabled": not mine["grad_enabled"]}
+    other = not mine["grad_enabled"]
+    assert copy.run(state) == {**mine, "grad_enabled": other, "recording": other}
     assert state() == DEFAULT
 
 

@@ -277,7 +277,7 @@ def test_a_mode_sees_what_is_drawn(compat):
     """A seed of samplers and zeros of init: drawn as without a mode."""
     data = importlib.import_module("adjoint.compat.torch.utils.data")
     draws = {
-        "randint": lambda torch, x: list(data.RandomSampler(range(5))),
+        "random_": lambda torch, x: list(data.RandomSampler(range(5))),
         "randperm": lambda torch, x: torch.nn.init.sparse_(torch.empty(3, 2), 0.5).tolist(),
     }
     for name, draw in draws.items():

@@ -27,6 +27,8 @@ def shown(library, value):
         return f"T{list(value.shape)}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(shown(library, each) for each in value)}]"
+    if type(value).__name__ in ("ScriptObject", "record_function"):
+        return "a range"
     if type(value) is int:
         value = float(value)  # some of adjoint's defaults are 1.0 where PyTorch's are 1
     return str(value).replace("adjoint.", "torch.")
@@ -324,7 +326,31 @@ def round_borders(torch, x, y):
     padded.sum().backward()
 
 
+def types_of_numbers(torch, x, y):
+    torch.can_cast(torch.float32, torch.int64)
+    torch.promote_types(torch.float32, torch.int64)
+    torch.result_type(x, 1.5)  # which is not shown
+    assert torch.ops.aten.can_cast(torch.int64, torch.float32)
+
+
+def ranges(torch, x, y):
+    with torch.profiler.record_function("of a block"):
+        x.sin()
+    with torch.autograd.profiler.record_function("of a call", "and its arguments"):
+        y.sin()
+    torch.profiler.record_function("of a function")(lambda: x + y)()
+    record = torch.ops.profiler._record_function_enter_new("by hand")
+    torch.ops.profiler._record_function_exit(record)
+
+
+def loading(torch, x, y):
+    list(torch.utils.data.DataLoader([1.0, 2.0, 3.0], batch_size=2))
+
+
 PROGRAMS = [
+    types_of_numbers,
+    ranges,
+    loading,
     arithmetic,
     unary,
     reductions,
@@ -713,3 +739,71 @@ def test_hooks_unpack_once_under_a_mode(reduction):
         counts.append((calls.count("pack"), calls.count("unpack")))
     assert counts[0] == counts[1]
     assert counts[0][0] == counts[0][1] > 0
+
+
+def grad_modes(library, mode):
+    """What a mode hears of grad mode, and what is recorded inside it, of several programs."""
+    heard = []
+
+    class Hearing(mode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            is_enabled = library.is_grad_enabled
+            own = [str(func), is_enabled()]
+            leaf = library.ones(2, requires_grad=True)
+            with library.no_grad():
+                own.append(is_enabled())
+            with library.enable_grad():
+                own += [is_enabled(), (leaf * 2).requires_grad]
+                answer = func(*args, **(kwargs or {}))
+            with library.set_grad_enabled(False):
+                own.append(is_enabled())
+            library.set_grad_enabled(own[1])
+            heard.append([*own, is_enabled(), (leaf * 2).requires_grad, answer.requires_grad])
+            return answer
+
+    class Double(library.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            heard.append(library.is_grad_enabled())
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            heard.append(library.is_grad_enabled())
+            return grad * 2
+
+    x = library.ones(2, requires_grad=True)
+    with Hearing(), Hearing():
+        (x * 3).sum().backward()
+        library.autograd.grad((x * x).sum(), x, create_graph=True)
+        Double.apply(x).sum().backward()
+        with library.no_grad():
+            x * 4
+        with library.inference_mode():
+            x * 5
+    assert library.is_grad_enabled() and (x * 2).requires_grad
+    return heard
+
+
+def test_a_mode_hears_of_grad_mode_and_records_nothing(torch):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    assert grad_modes(compat, TorchDispatchMode) == grad_modes(torch, Theirs)
+
+
+def test_a_reentrant_call_is_recorded():
+    from adjoint.compat.torch.overrides import enable_reentrant_dispatch
+
+    found = []
+
+    class Again(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            leaf = compat.ones(2, requires_grad=True)
+            with enable_reentrant_dispatch():
+                (leaf * 3).sum().backward()
+            found.append(leaf.grad.tolist())
+            return func(*args, **(kwargs or {}))
+
+    with Again():
+        compat.ones(2) + 1
+    assert found == [[3, 3], [3, 3]]

@@ -38,7 +38,7 @@ def asking() -> Iterator[Steps]:
 
 def below_autograd() -> Changed:
     """As a context: nothing is recorded."""
-    return Changed({"grad_enabled": False})
+    return Changed({"beneath": True})
 
 
 def beneath(tensors: list[Tensor]) -> Below:

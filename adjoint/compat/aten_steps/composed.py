@@ -107,7 +107,7 @@ def composed(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     is_narrow = any(half_type(tensor.array) is not None for tensor in tensors)
     if function is None:
         assert itself is not None
-        if settings.grad_enabled and any(tensor.needs_grad for tensor in tensors):
+        if settings.recording and any(tensor.needs_grad for tensor in tensors):
             operation, found = _DERIVED.get(itself), bound(itself, args, kwargs)
             if operation is None or found is None or is_complex or is_narrow:
                 return NotImplemented  # its steps are recorded

@@ -5,7 +5,7 @@ import itertools
 import math
 from typing import Any, Final
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.call.dispatch import tensors_in
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.asking import Steps, unseen
@@ -61,7 +61,7 @@ def _alone(name: str) -> Any:
         if "input" in kwargs:
             args = (kwargs.pop("input"), *args)
         given = [*args, *kwargs.values()]
-        floats = name != "bucketize" and is_grad_enabled()
+        floats = name != "bucketize" and is_recording()
         if floats and any(each.needs_grad for each in tensors_in(given)):
             return NotImplemented
         with asking() as ask:

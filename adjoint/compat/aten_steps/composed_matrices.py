@@ -3,7 +3,7 @@
 import math
 from typing import Any, Final
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.composed_factors import bounds, told
@@ -285,7 +285,7 @@ def _cond(A: Any, p: Any = None) -> Any:
 
 def _cond_by_inverse(A: Any, p: Any) -> Any:
     """By the norm of the inverse, which PyTorch changes in place: it has no gradient here."""
-    derived = is_grad_enabled() and A.requires_grad
+    derived = is_recording() and A.requires_grad
     if derived or p not in MATRIX_ORDERS or A.shape[-2] != A.shape[-1]:
         return NotImplemented
     with asking() as ask:

@@ -4,7 +4,7 @@ import math
 from typing import Any, Final
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.kept import TooLittleKeptError
 from adjoint.compat.aten_steps.places import reshaped
@@ -31,7 +31,7 @@ def _group_gradients(
     input, weight, _, *sizes, _ = args
     if grad is None:
         raise TooLittleKeptError
-    if is_grad_enabled() or by_mean is not None or by_spread is not None:
+    if is_recording() or by_mean is not None or by_spread is not None:
         return _by_groups(ask, wanted, args, results, grad, by_mean, by_spread)
     if not grad.is_contiguous():
         grad = ask("clone", grad, memory_format=contiguous_format)

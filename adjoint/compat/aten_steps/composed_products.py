@@ -3,7 +3,7 @@
 import math
 from typing import Any, Final
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside
 from adjoint.compat.aten_steps.recorded import Operation
@@ -238,7 +238,7 @@ def _attention(
 
 def _is_flash(query: Any, key: Any, value: Any, mask: Any, rate: float) -> bool:
     """Whether PyTorch computes attention on a CPU in one step."""
-    derived = mask is not None and mask.requires_grad and is_grad_enabled()
+    derived = mask is not None and mask.requires_grad and is_recording()
     ranks = {each.ndim for each in (query, key, value)}
     widths = {each.shape[-1] for each in (query, key, value)}
     heads = {tuple(each.shape[:2]) for each in (query, key, value)}

@@ -5,7 +5,7 @@ Each is given who is asked, what the factors are and their gradients, None where
 
 from typing import Any
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside
 from adjoint.compat.aten_steps.matrix_products import times, turned
@@ -190,7 +190,7 @@ def _column(ask: Steps, tensor: Any, place: int) -> Any:
 
 def _reflect_left(ask: Steps, place: int, vector: Any, factor: Any, inside: Any) -> Any:
     """The rows of `inside` reflected; in place, and from a place on, unless that is recorded."""
-    if is_grad_enabled():
+    if is_recording():
         along = times(ask, turned(ask, vector), inside)
         scaled = ask("mul", ask("unsqueeze", factor, -1), vector)
         return ask("sub", inside, ask("mul", scaled, along))
@@ -206,7 +206,7 @@ def _reflect_left(ask: Steps, place: int, vector: Any, factor: Any, inside: Any)
 
 def _reflect_right(ask: Steps, place: int, vector: Any, factor: Any, inside: Any) -> Any:
     """The same of columns."""
-    if is_grad_enabled():
+    if is_recording():
         over = turned(ask, vector)
         along = times(ask, inside, ask("mul", ask("unsqueeze", factor, -1), vector))
         return ask("sub", inside, ask("mul", along, over))

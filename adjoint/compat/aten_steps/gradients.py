@@ -7,7 +7,7 @@ answers a gradient for each input of the op. In a backward pass that is recorded
 import math
 from typing import Any, Final
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front
 from adjoint.tensors.tensor import Tensor
@@ -46,7 +46,7 @@ def _by_divisor(ask: Steps, grad: Any, kept: Kept, other: Any) -> Any:
         return ask("mul", ask("neg", grad), steeper)
     grad = ask("mul", grad, input)
     inverse = ask("detach", kept.shown[0]) if kept.shown else None
-    if inverse is None or is_grad_enabled():
+    if inverse is None or is_recording():
         with unseen():
             inverse = 1 / other
     return _by_inverse(ask, grad, inverse)

@@ -3,7 +3,7 @@
 import math
 from typing import Any, Final
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import powers
 from adjoint.compat.aten_steps.kept import (
@@ -448,7 +448,7 @@ def _relu6(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _silu(ask: Steps, kept: Kept, grad: Any) -> Any:
     input = kept.value(0)
-    if not is_grad_enabled():
+    if not is_recording():
         return (ask("silu_backward", grad, input),)
     share = ask("sigmoid", input)
     slope = ask("add.Scalar", ask("mul", input, one_less(ask, share)), 1)
@@ -457,7 +457,7 @@ def _silu(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _mish(ask: Steps, kept: Kept, grad: Any) -> Any:
     input = kept.value(0)
-    if not is_grad_enabled():
+    if not is_recording():
         return (ask("mish_backward", grad, input),)
     share = ask("sigmoid", input)
     height = ask("tanh", ask("log1p", ask("exp", input)))
@@ -468,7 +468,7 @@ def _mish(ask: Steps, kept: Kept, grad: Any) -> Any:
 
 def _logit(ask: Steps, kept: Kept, grad: Any) -> Any:
     input, eps = kept.value(0), kept.option(1)
-    if not is_grad_enabled():
+    if not is_recording():
         return (ask("logit_backward", grad, input, eps),)
     if eps is None:
         outside = ask("fill_.Scalar", ask("empty", [], **beside(input)), math.nan)

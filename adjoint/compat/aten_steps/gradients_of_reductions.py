@@ -3,7 +3,7 @@
 import math
 from typing import Any, Final
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front, unreduced
 from adjoint.ops.arranging.conversion import finfo
@@ -170,7 +170,7 @@ def _cumprod(ask: Steps, kept: Kept, grad: Any) -> Any:
     dim = from_front(kept.option(1), input.ndim)[0]
     weighted = ask("mul", result, grad)
     zeros_seen = ask("eq", input, 0)
-    if is_grad_enabled():
+    if is_recording():
         return (_recorded_cumprod(ask, input, grad, dim),)
     nothing = ask("zeros", list(input.shape), **beside(input))
     zeros_seen = ask("cumsum", zeros_seen, dim)

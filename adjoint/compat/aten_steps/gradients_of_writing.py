@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.kept import Kept, TooLittleKeptError, beside, from_front
 from adjoint.compat.aten_steps.memory import through
@@ -94,7 +94,7 @@ def _by_product(
     usual = ask("div", ask(way.pick, ask("mul", grad, result), *place), filled)
     alone = ask(way.pick, ask("mul", grad, rest), *place)
     by_source = ask("where", only, alone, usual)
-    if is_grad_enabled() and ask("_local_scalar_dense", ask("any", ask("gt", count, 1))):
+    if is_recording() and ask("_local_scalar_dense", ask("any", ask("gt", count, 1))):
         raise TooLittleKeptError  # of several zeros it is not derived again
     return by_input, by_source
 

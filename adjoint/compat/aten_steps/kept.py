@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint.autograd.node import AccumulateGrad
 from adjoint.autograd.saved_tensors import SavedTensor
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.ops.arranging.conversion import strided
 
@@ -53,7 +53,7 @@ def _listed(kept: Any) -> Any:
 
 def check_no_zeros(tensor: Any) -> None:
     """Leave zeros to the rules where PyTorch's steps are recorded, which lose the derivative."""
-    if is_grad_enabled() and tensor.layer is None and (tensor.array == 0).any():
+    if is_recording() and tensor.layer is None and (tensor.array == 0).any():
         raise TooLittleKeptError
 
 

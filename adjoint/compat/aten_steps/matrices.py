@@ -3,7 +3,7 @@
 import math
 from typing import Any, Final
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.compat.aten_matrices import factors_of, in_rows
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.factors import by_packed_lu, by_qr
@@ -95,7 +95,7 @@ def _by_diagonal(ask: Steps, kept: Kept, along: Any, shifted: bool) -> Any:
     spread = ask("expand", ask("unsqueeze", along, -1), list(A.shape[:-1]))
     diagonal = ask("diag_embed", spread)
     rows = in_rows(A)
-    if is_grad_enabled() and not shifted:
+    if is_recording() and not shifted:
         return solved(ask, turned(ask, A), turned(ask, diagonal))
     turned(ask, factors)
     if shifted:  # a zero of the factors becomes a small number
@@ -114,7 +114,7 @@ def _by_det(ask: Steps, kept: Kept, grad: Any) -> Any:
     with unseen():
         result = linalg_det(kept.value(0))
     scaled = ask("mul", grad, result)
-    if not is_grad_enabled():
+    if not is_recording():
         return (_by_diagonal(ask, kept, scaled, True),)
     A = kept.value(0)
     spread = ask("expand", ask("unsqueeze", scaled, -1), list(A.shape[:-1]))
@@ -147,7 +147,7 @@ def by_equation(
     result, factors, pivots, _ = results
     is_of_vectors = is_vector(A, B)
     side = ask("unsqueeze", grad, -1) if is_of_vectors else grad
-    if is_grad_enabled():
+    if is_recording():
         back = solved(ask, turned(ask, A), side, left)
     else:
         back = ask("linalg_lu_solve", factors, pivots, side, left=left, adjoint=True)

@@ -6,11 +6,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adjoint.autograd import grad_mode
 from adjoint.autograd.entry_points import grad as gradient_of
 from adjoint.autograd.function import Function
 from adjoint.autograd.function_node import FunctionNode
-from adjoint.autograd.grad_mode import enable_grad
-from adjoint.call.context import current, is_grad_enabled
+from adjoint.call.context import current, is_recording
 from adjoint.call.dispatch import tensors_in
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.asking import SINGLE, Steps, meant
@@ -75,7 +75,7 @@ class Operation:
             shown = "".join(word[:1].upper() + word[1:] for word in words)
             function = _functions[self.name] = type(shown, (_Recorded,), {})
         settings = current()
-        shows = settings.grad_enabled and bool(settings.modes) and not settings.saved_hooks
+        shows = settings.recording and bool(settings.modes) and not settings.saved_hooks
         return function.apply(self, (named, shows), *args)
 
 
@@ -125,7 +125,7 @@ def recording(back: Operation | None = None) -> Steps:
 
 def stepping(back: Operation | None = None) -> AbstractContextManager[Steps]:
     """As a context: what asks for the steps of a backward pass, recorded or not."""
-    return nullcontext(recording(back)) if is_grad_enabled() else asking()
+    return nullcontext(recording(back)) if is_recording() else asking()
 
 
 def whole(name: str, args: Any) -> Operation:
@@ -233,8 +233,8 @@ def _by_rules(
     operation: Operation, args: list[Any], named: dict[str, Any], wanted: list[bool], grads: Any
 ) -> list[Any]:
     """The gradients by adjoint's rules, with a history where one is wanted."""
-    recorded = is_grad_enabled()
-    with _apart(), enable_grad():
+    recorded = is_recording()
+    with _apart(), grad_mode.recording():
         args = _each_alone(operation, args)
         name, _, overload = operation.name.partition(".")
         answer = ops.named(name, overload or None)(*args, **named)

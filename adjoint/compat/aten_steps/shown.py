@@ -8,7 +8,7 @@ arguments of the op, asks for the steps one by one, and returns what the op does
 from typing import Any, Final
 
 from adjoint.autograd.saved_tensors import SavedTensor
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.call.half_precision import half_type, is_half
 from adjoint.compat import pytorch_names
 from adjoint.compat.aten_forms import better, bound, by_names, forms
@@ -131,7 +131,7 @@ def knows_gradients(node: Any, grads: list[Any]) -> bool:
     Not inside a transform; complex numbers and those of 16 bits are left to the rules, which are
     wider inside. What is taken apart to be derived is not put together again.
     """
-    if node.op.name not in _GRADIENTS or (is_taken_apart() and is_grad_enabled()):
+    if node.op.name not in _GRADIENTS or (is_taken_apart() and is_recording()):
         return False
     of_complex = node.op.name in _OF_COMPLEX
     results = node.result if isinstance(node.result, list) else [node.result]

@@ -8,11 +8,13 @@ import functools
 from typing import Any, NoReturn
 
 from adjoint import fft
+from adjoint.autograd.profiler import record_function
 from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.compat import aten_forms, pytorch_names
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.higher_order import OPERATORS
 from adjoint.compat.missing_names import missing
+from adjoint.compat.private_functions import OF_TYPES
 from adjoint.compat.tags import of_aten
 from adjoint.creation import factories, windows
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
@@ -37,6 +39,7 @@ _FUNCTIONS: dict[str, Any] = {
     **{name: getattr(windows, name) for name in windows.__all__},
     **{name: getattr(Tensor, name) for name in factories.METHODS},
     **FOREACH,
+    **OF_TYPES,
     "fft_fftfreq": fft.fftfreq,
     "fft_rfftfreq": fft.rfftfreq,
     "_local_scalar_dense": Tensor.item,
@@ -46,11 +49,16 @@ _FUNCTIONS: dict[str, Any] = {
     "sym_stride": Tensor.stride,  # type: ignore[attr-defined]
     "sym_is_contiguous": Tensor.is_contiguous,  # type: ignore[attr-defined]
 }
-# What PyTorch's compiler asks of a tensor as if it were an operation.
-_PRIMITIVES: dict[str, Any] = {
-    "device": lambda tensor: tensor.device,
-    "dtype": lambda tensor: tensor.dtype,
-    "layout": lambda tensor: tensor.layout,
+_OF_NAMESPACES: dict[str, dict[str, Any]] = {
+    "prim": {  # what PyTorch's compiler asks of a tensor as if it were an operation
+        "device": lambda tensor: tensor.device,
+        "dtype": lambda tensor: tensor.dtype,
+        "layout": lambda tensor: tensor.layout,
+    },
+    "profiler": {
+        "_record_function_enter_new": lambda *given: record_function(*given).__enter__(),
+        "_record_function_exit": lambda entered: entered.__exit__(None, None, None),
+    },
 }
 
 
@@ -215,8 +223,9 @@ class Namespace:
         self.name = name
 
     def __getattr__(self, name: str) -> Any:
-        if self.name == "prim" and name in _PRIMITIVES:
-            packet = vars(self)[name] = Packet(_PRIMITIVES[name], self.name, name)
+        own = _OF_NAMESPACES.get(self.name, {})
+        if name in own:
+            packet = vars(self)[name] = Packet(own[name], self.name, name)
             return packet
         if self.name == "higher_order" and name in OPERATORS:
             return OPERATORS[name]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from adjoint.autograd.grad_mode import enable_grad
+from adjoint.autograd.grad_mode import recording
 from adjoint.call.context import Changed, Scope, Settings, current, replaced
 from adjoint.call.overriding import by_mode, refusal, taking_part
 from adjoint.compat.asking_methods import ask_modes
@@ -26,7 +26,7 @@ from adjoint.tensors import subclass
 from adjoint.tensors.tensor import Tensor, wants_calls
 
 # In a `__torch_dispatch__`, calls are recorded again inside.
-enable_reentrant_dispatch = enable_grad
+enable_reentrant_dispatch = recording
 
 
 # ---- for functions written in Python ----

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
@@ -158,7 +158,7 @@ def hermitian_eigenvalues(xp: Any, A: Array, UPLO: str = "L") -> Array:
 
 def _may_need_vectors(A: Any) -> bool:
     """Whether a derivative may ask for vectors, which then are computed with the values."""
-    return A.special or (A.requires_grad and is_grad_enabled())
+    return A.special or (A.requires_grad and is_recording())
 
 
 @composite(home="linalg", numpy=True)

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import FLOAT, int64, uint8
 from adjoint.ops.annotations import Array, Value
@@ -103,7 +103,7 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
             f"weight must hold a number for each of the {input.shape[1]} classes, got shape "
             f"{list(weight.shape)}"
         )
-    if weight.requires_grad and is_grad_enabled():
+    if weight.requires_grad and is_recording():
         raise RuntimeError("the loss has no derivative by weight; detach() it first")
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.call.dispatch import conj
 from adjoint.dtypes import FLOAT
 from adjoint.ops.annotations import Array, Value
@@ -176,7 +176,7 @@ def sampled_addmm(
 
 def _written(name: str, result: Any, out: Any) -> Any:
     """A tensor given as out=, with a result of its layout and data type."""
-    if result.requires_grad or (out.requires_grad and is_grad_enabled()):
+    if result.requires_grad or (out.requires_grad and is_recording()):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad"

@@ -29,7 +29,7 @@ class SparseOp(Op):
             xp = backend_of(dispatch.tensors_in(values)[0].spec().array_type).xp
             with Changed({"grad_enabled": False}):
                 result = dispatch.run_forward(self, xp, values)
-        recorded = settings.grad_enabled and bool(self.inputs)
+        recorded = settings.recording and bool(self.inputs)
         dispatch.keep_history(self, values, [result], False, None, recorded, settings)
         return result
 

@@ -17,7 +17,7 @@ from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.hooks import add_note, traceable
 from adjoint.autograd.saved_tensors import SavedTensor
-from adjoint.call.context import Changed, current, is_grad_enabled
+from adjoint.call.context import Changed, current, is_recording
 from adjoint.call.dispatch import OWN, tensors_in
 from adjoint.call.held import Held
 from adjoint.call.op_node import OpNode
@@ -226,7 +226,7 @@ class Run:
         """Make a call, unless all that is still missing are arguments of it: then it may stop."""
         missing = len(self.region.places) - self.count
         settings = current()
-        if missing and settings.grad_enabled and settings.saved_hooks is self.hooks:
+        if missing and settings.recording and settings.saved_hooks is self.hooks:
             tensors = tensors_in(values)
             if missing <= len(tensors) and isinstance(op, Op) and op.lane != OWN:
                 if not any(tensor.special for tensor in tensors):
@@ -323,7 +323,7 @@ def run_recomputed(
         )
     traces = _traces(debug, context_fn)
     first, again = context_fn() if traces is None else traces
-    if not is_grad_enabled():
+    if not is_recording():
         return function(*args, **kwargs)
     refusal = current().hooks_refusal
     if refusal is not None:

@@ -13,7 +13,7 @@ from adjoint.autograd.grad_mode import no_grad
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.node import USER, Node, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import freed
-from adjoint.call.context import is_grad_enabled
+from adjoint.call.context import is_recording
 from adjoint.tensors.core import is_floating, raw
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.utils.checkpoint.surroundings import Surroundings, keep, restored
@@ -28,7 +28,7 @@ def run_reentrant(function: Callable[..., Any], preserve_rng_state: bool, args: 
         outputs = function(*args)
     surroundings.forget_unused()
     sources = [value for value in args if isinstance(value, Tensor) and value.requires_grad]
-    if not sources or not is_grad_enabled():
+    if not sources or not is_recording():
         return outputs
     if not isinstance(outputs, (Tensor, tuple, list)):
         raise TypeError(
@@ -117,7 +117,7 @@ def _refuse_unfit_pass(create_graph: bool) -> None:
                 "leaf. Use use_reentrant=False."
             )
         task = task.parent
-    if create_graph and is_grad_enabled():  # or gradients are Tensors for another reason
+    if create_graph and is_recording():  # or gradients are Tensors for another reason
         raise RuntimeError(
             "checkpoint with use_reentrant=True has no second derivative: create_graph=True would "
             "lose it without a word. Use use_reentrant=False."

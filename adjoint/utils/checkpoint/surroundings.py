@@ -125,6 +125,7 @@ class Again(Scope):
         first = self.first
         values = {
             "grad_enabled": True,
+            "beneath": False,
             "saved_hooks": self.hooks,
             "hooks_refusal": None,
             "guards": (*first.guards, *self.guards),

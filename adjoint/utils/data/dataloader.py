@@ -12,6 +12,8 @@ from multiprocessing import connection
 from multiprocessing.context import BaseContext
 from typing import Any, Generic, TypeVar
 
+from adjoint.autograd.profiler import record_function
+from adjoint.call.context import current
 from adjoint.random import Generator
 from adjoint.utils.data.collate import default_collate, default_convert
 from adjoint.utils.data.dataset import Dataset, IterableDataset
@@ -242,6 +244,8 @@ def _checked_context(context: Any, num_workers: int) -> Any:
 class LoaderIterator:
     """One round over the data, fetched in this process."""
 
+    _mark = "_SingleProcessDataLoaderIter"  # PyTorch's name of it, in marks of the profiler
+
     def __init__(
         self, loader: DataLoader[Any], source: Source, indices: Any, reported: int | None
     ) -> None:
@@ -268,6 +272,12 @@ class LoaderIterator:
         return len(self._index_sampler)
 
     def __next__(self) -> Any:
+        if current().plain:
+            return self._next()
+        with record_function(f"enumerate(DataLoader)#{self._mark}.__next__"):
+            return self._next()
+
+    def _next(self) -> Any:
         data = self._data()
         self._yielded += 1
         if self._source.iterable and self._reported is not None and self._yielded > self._reported:
@@ -275,7 +285,7 @@ class LoaderIterator:
                 f"Length of IterableDataset {self._source.dataset} was reported to be "
                 f"{self._reported} (when accessing len(dataloader)), but {self._yielded} samples "
                 "have been fetched; with workers, each must give its own part: see get_worker_info",
-                stacklevel=2,
+                stacklevel=3,
             )
         return data
 
@@ -288,6 +298,8 @@ class LoaderIterator:
 
 class WorkerIterator(LoaderIterator):
     """Rounds over the data, fetched by worker processes."""
+
+    _mark = "_MultiProcessingDataLoaderIter"
 
     def _prepare(self, loader: DataLoader[Any]) -> None:
         self._round = -1

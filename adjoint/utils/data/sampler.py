@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 from adjoint.call.context import current
-from adjoint.creation.factories import randint, randperm
+from adjoint.creation.factories import empty, randint, randperm
 from adjoint.creation.from_memory import as_tensor
-from adjoint.dtypes import float64
+from adjoint.dtypes import float64, int64
 from adjoint.ops.sampling.random import multinomial
 from adjoint.random import Generator, chosen
 
@@ -20,8 +20,9 @@ _PORTION = 32  # how many indices are drawn at once
 def drawn_seed(generator: Generator | None = None) -> int:
     """A seed at random, from a generator or the default one."""
     if current().modes:
-        return int(randint(2**63 - 1, (), generator=generator).item())  # which they see
-    seed: int = chosen(generator).draw(lambda stream: int(stream.integers(0, 2**63 - 1)))
+        room: Any = empty((), dtype=int64)
+        return int(room.random_(generator=generator).item())  # which they see
+    seed: int = chosen(generator).draw(lambda stream: int(stream.integers(0, 2**63)))
     return seed
 
 

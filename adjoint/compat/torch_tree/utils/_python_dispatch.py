@@ -37,6 +37,7 @@ from adjoint.compat.aten_steps.asking import Answerer, Steps
 from adjoint.compat.aten_steps.composed import composed
 from adjoint.compat.aten_steps.handed import copied, handed, passed, retained
 from adjoint.compat.aten_steps.kept import Kept, beside, kept_results
+from adjoint.compat.aten_steps.optimizers import stepped
 from adjoint.compat.aten_steps.recorded import stepping
 from adjoint.compat.aten_steps.shown import (
     call_in_steps,
@@ -48,7 +49,7 @@ from adjoint.compat.aten_steps.shown import (
 )
 from adjoint.compat.dispatch_keys import EXTRA_KEYS
 from adjoint.compat.dispatched_looks import asked_for
-from adjoint.compat.torch_tree.ops import named, operation_of
+from adjoint.compat.torch_tree.ops import named, operation_of, profiler as profiler_ops
 from adjoint.creation.factories import empty, empty_strided, full
 from adjoint.device import device as as_device, get_default_device
 from adjoint.library.custom_op import CustomOpDef
@@ -89,7 +90,7 @@ def _seen_out(op: Op, values: list[Any], out: Any) -> Any:
     tensors = tensors_in([*values, out])
     if not settings.modes and not any(lies_in(tensor, GROUND) for tensor in tensors):
         return None
-    records = settings.grad_enabled and any(tensor.needs_grad for tensor in tensors)
+    records = settings.recording and any(tensor.needs_grad for tensor in tensors)
     found = out_form(op, values) if isinstance(out, Tensor) and not records else None
     if found is None:
         return None
@@ -97,6 +98,13 @@ def _seen_out(op: Op, values: list[Any], out: Any) -> Any:
     with asking() as ask:
         _distinct(op, ask.answerer(function, args, {**kwargs, "out": out}), [])
     return out
+
+
+def _marked(name: str, *args: Any) -> Any:
+    """See tensors.upper."""
+    packet = getattr(profiler_ops, name)
+    with asking() as ask:
+        return ask.answerer(getattr(packet, packet.overloads()[-1]), args, {})
 
 
 def _show_results(node: Any) -> None:
@@ -240,7 +248,7 @@ class TorchDispatchMode(Scope):
             )
         upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
         upper.handed, upper.retained, upper.copied = handed, retained, copied
-        upper.passed = passed
+        upper.passed, upper.stepped, upper.marked = passed, stepped, _marked
         return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod
