@@ -1,5 +1,7 @@
 """The shape of a tensor."""
 
+import operator
+from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
 
@@ -7,6 +9,9 @@ class Size(tuple[int, ...]):
     """A tuple of ints that also knows their product."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> "Size":
+        return super().__new__(cls, map(operator.index, sizes))
 
     def numel(self) -> int:
         """How many elements a tensor of this shape has."""
@@ -26,7 +31,7 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)
-        return Size(found) if isinstance(index, slice) else found
+        return size_of(found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> "Size":
         if not isinstance(other, tuple):
@@ -35,3 +40,8 @@ class Size(tuple[int, ...]):
 
     def __radd__(self, other: Any) -> "Size":
         return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+
+def size_of(shape: tuple[int, ...]) -> Size:
+    """A tuple that is known to hold ints, as a Size."""
+    return tuple.__new__(Size, shape)
