@@ -31,7 +31,7 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)
-        return size_of(found) if isinstance(index, slice) else found
+        return tuple.__new__(Size, found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> "Size":
         if not isinstance(other, tuple):
@@ -40,8 +40,3 @@ class Size(tuple[int, ...]):
 
     def __radd__(self, other: Any) -> "Size":
         return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
-
-
-def size_of(shape: tuple[int, ...]) -> Size:
-    """A tuple that is known to hold ints, as a Size."""
-    return tuple.__new__(Size, shape)

@@ -14,7 +14,7 @@ from adjoint.call.context import current, is_inference_mode_enabled
 from adjoint.device import device
 from adjoint.dtypes import FLOAT, category_of, dtype, from_numpy_dtype
 from adjoint.tensors.core import CUT_BY_DETACH, NDARRAY, TensorCore, backend_of
-from adjoint.tensors.size import size_of
+from adjoint.tensors.size import Size
 from adjoint.tensors.upper import renewed, upper
 
 # Tensor(array, AS_IS) is a tensor on the array itself; Tensor(array) has its values in the default
@@ -70,7 +70,7 @@ class Tensor(TensorCore):
     @property
     def shape(self) -> Any:
         """The size of each dimension."""
-        return size_of(self.current_array().shape)
+        return tuple.__new__(Size, self.current_array().shape)  # known to hold ints
 
     @property
     def dtype(self) -> dtype:
