@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.dispatch import write_out
 from adjoint.call.overriding import created_by, creating_mode
 from adjoint.creation.factories import tensor
 from adjoint.dtypes import FLOAT, as_dtype
@@ -23,7 +24,11 @@ def _frequencies(name: str, cycles: list[int], n: int, d: float, options: dict[s
     if mode is not None:
         made: Tensor = created_by(mode, f"fft_{name}", (n, d), options)
         return made
-    return tensor([count / (n * d) for count in cycles], **options)
+    out = options.pop("out", None)
+    if out is not None:
+        options.setdefault("dtype", out.dtype)
+    found = tensor([count / (n * d) for count in cycles], **options)
+    return found if out is None else write_out(name, found, out)
 
 
 def fftfreq(n: int, d: float = 1.0, **options: Any) -> Tensor:

@@ -141,6 +141,30 @@ class GradScaler:
         """What losses are multiplied by."""
         return float(self._scale) if self._enabled else 1.0
 
+    def get_growth_factor(self) -> float:
+        """What the scale is multiplied by when no gradient has overflowed for a while."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Let the scale grow by another factor."""
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        """What the scale is multiplied by when a gradient has overflowed."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Let the scale shrink by another factor."""
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        """How many steps without an overflow let the scale grow."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Let the scale grow after another number of steps."""
+        self._growth_interval = new_interval
+
     def state_dict(self) -> dict[str, Any]:
         """The scale and how it changes."""
         if not self._enabled:

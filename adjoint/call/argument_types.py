@@ -68,6 +68,8 @@ def _fits(value: Any, kind: Any, strict: bool) -> bool:
 
 def _is_number(value: Any, kind: Any) -> bool:
     """Whether a value can stand for a number; a complex one is refused by its value."""
+    if kind is int and isinstance(value, bool):
+        return False
     if math.prod(getattr(value, "shape", ())) != 1:
         return False
     method = "__index__" if kind in (bool, int) else "__float__"

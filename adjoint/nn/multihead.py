@@ -172,9 +172,10 @@ def _attend(
     if not need_weights:
         if mask is not None:
             single = mask.shape[0] == 1
-            shape = (-1, heads, *mask.shape[1:])
+            shape = (count // heads, heads, *mask.shape[1:])
             mask = unsqueeze(mask, 0) if single else reshape(mask, shape)
-        query, key, value = (reshape(x, (-1, heads, *x.shape[1:])) for x in (query, key, value))
+        shape = (count // heads, heads)
+        query, key, value = (reshape(x, (*shape, *x.shape[1:])) for x in (query, key, value))
         out = scaled_dot_product_attention(query, key, value, mask, rate)
         return reshape(permute(out, (2, 0, 1, 3)), rows), None
     query, turned = query * width**-0.5, transpose(key, -2, -1)
@@ -189,7 +190,7 @@ def _shown(weights: Any, heads: int, average: bool, batched: bool) -> Any:
     """The weights as the caller wants them: averaged over the heads, without a batch of one."""
     if weights is None:
         return None
-    weights = reshape(weights, (-1, heads, *weights.shape[1:]))
+    weights = reshape(weights, (weights.shape[0] // heads, heads, *weights.shape[1:]))
     weights = mean(weights, 1) if average else weights
     return weights if batched else squeeze(weights, 0)
 
@@ -254,6 +255,8 @@ def multi_head_attention_forward(
     mask = _joined_mask(mask, padding, batch, num_heads, (targets, key.shape[1]))
     rate = dropout_p if training else 0.0
     out, found = _attend(query, key, value, mask, rate, num_heads, need_weights)
-    out = reshape(linear(out, out_proj_weight, out_proj_bias), (targets, batch, -1))
+    out = reshape(
+        linear(out, out_proj_weight, out_proj_bias), (targets, batch, out_proj_weight.shape[0])
+    )
     weights = _shown(found, num_heads, average_attn_weights, batched)
     return (out if batched else squeeze(out, 1)), weights

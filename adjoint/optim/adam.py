@@ -81,7 +81,7 @@ class Adam(_Moments):
             "decoupled_weight_decay": decoupled_weight_decay,
         }
         super().__init__(params, defaults)
-        check_fused(self.param_groups, fused, foreach, differentiable)
+        check_fused(fused, foreach, differentiable)
 
     def arrays(self, group: Group) -> State:
         names = super().arrays(group)

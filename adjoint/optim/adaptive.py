@@ -48,7 +48,7 @@ class Adagrad(ElementwiseOptimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-        check_fused(self.param_groups, fused, foreach, differentiable)
+        check_fused(fused, foreach, differentiable)
         writes = Writes(self._spare)
         for group in self.param_groups:
             for param in group["params"]:

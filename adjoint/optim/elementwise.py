@@ -27,7 +27,15 @@ from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp, maximum, where
 from adjoint.ops.sparse.layers import Coordinates, coordinates, sparse_of
 from adjoint.optim.descent import all_plain
-from adjoint.optim.optimizer import Closure, Group, Optimizer, Params, evaluated, scalar_dtype
+from adjoint.optim.optimizer import (
+    Closure,
+    Group,
+    Optimizer,
+    Params,
+    check_fused_params,
+    evaluated,
+    scalar_dtype,
+)
 from adjoint.optim.plans import (
     Batch,
     Plan,
@@ -224,6 +232,8 @@ class ElementwiseOptimizer(Optimizer):
         writes = Writes(self._spare)
         for number, group in enumerate(self.param_groups):
             params = with_gradients(group["params"])
+            if group.get("fused"):
+                check_fused_params(params)
             if not all_plain(params):
                 params = self._without_sparse(params, group, writes)
                 params = self._without_wrapped(params, group, writes)

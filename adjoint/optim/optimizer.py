@@ -85,7 +85,7 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def wrapper(self: "Optimizer", *args: Any, **kwargs: Any) -> Any:
-        self.has_stepped = True
+        self._opt_called = True
         if "_optimizer_step_pre_hooks" not in self.__dict__:  # it wraps another: no __init__
             return step(self, *args, **kwargs)
         if self._stepping or not (
@@ -138,19 +138,21 @@ def check_betas(betas: Any) -> None:
             )
 
 
-def check_fused(
-    groups: list[Group], fused: bool | None, foreach: bool | None, differentiable: bool
-) -> None:
-    """Refuse fused=True beside what contradicts it, and for other than real numbers."""
+def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    """Refuse fused=True beside what contradicts it."""
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`; leave one of them out")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together")
-    for param in chain(*(group["params"] for group in groups)) if fused else ():
-        if category_of(param.array.dtype) != FLOAT:
+
+
+def check_fused_params(params: list[Any]) -> None:
+    """Refuse a step with fused=True of other than real numbers that are there."""
+    for param in params:
+        if category_of(param.array.dtype) != FLOAT or param.is_meta:
             raise RuntimeError(
-                "`fused=True` requires all the params to be floating point Tensors, but one is "
-                f"{param.dtype.name}"
+                "`fused=True` requires all the params to be floating point Tensors with values, "
+                f"but one is {param.dtype.name} on {param.device}"
             )
 
 
@@ -170,7 +172,7 @@ class Optimizer:
     _optimizer_load_state_dict_pre_hooks: HookDict
     _optimizer_load_state_dict_post_hooks: HookDict
     _stepping = False
-    has_stepped = False  # schedules of learning rates warn if they come first
+    _opt_called = False  # schedules of learning rates warn if they come first
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -276,8 +278,11 @@ class Optimizer:
         """The state by the number of its parameter, and the settings of each group."""
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
-        params = chain(*(group["params"] for group in self.param_groups))
-        numbers = {id(param): number for number, param in enumerate(params)}
+        numbers: dict[int, int] = {}
+        start = 0
+        for group in self.param_groups:  # what an earlier group has keeps its number
+            numbers = {id(param): n for n, param in enumerate(group["params"], start)} | numbers
+            start += len(group["params"])
         packed: dict[str, Any] = {
             "state": {
                 numbers[id(key)] if isinstance(key, Tensor) else key: value

@@ -48,7 +48,7 @@ class SGD(ElementwiseOptimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-        check_fused(self.param_groups, fused, foreach, differentiable)
+        check_fused(fused, foreach, differentiable)
 
     def counts(self, group: Group) -> dict[str, Any]:
         return {}

@@ -260,6 +260,12 @@ class Adafactor(WholeOptimizer):
         }
         super().__init__(params, defaults)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for own in self.state.values():
+            if isinstance(own.get("step"), int | float):  # as old versions kept it
+                own["step"] = tensor(float(own["step"]), dtype=scalar_dtype())
+
     def shapes(self, param: Any) -> dict[str, tuple[int, ...]]:
         """See WholeOptimizer."""
         shape = tuple(param.shape)

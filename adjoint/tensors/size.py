@@ -1,5 +1,7 @@
 """The shape of a tensor."""
 
+import operator
+from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
 
@@ -7,6 +9,9 @@ class Size(tuple[int, ...]):
     """A tuple of ints that also knows their product."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[SupportsIndex] = ()) -> "Size":
+        return super().__new__(cls, map(operator.index, sizes))
 
     def numel(self) -> int:
         """How many elements a tensor of this shape has."""
@@ -26,7 +31,7 @@ class Size(tuple[int, ...]):
 
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)
-        return Size(found) if isinstance(index, slice) else found
+        return tuple.__new__(Size, found) if isinstance(index, slice) else found
 
     def __add__(self, other: Any) -> "Size":
         if not isinstance(other, tuple):

@@ -70,7 +70,7 @@ class Tensor(TensorCore):
     @property
     def shape(self) -> Any:
         """The size of each dimension."""
-        return Size(self.current_array().shape)
+        return tuple.__new__(Size, self.current_array().shape)  # known to hold ints
 
     @property
     def dtype(self) -> dtype:
@@ -445,7 +445,8 @@ class Tensor(TensorCore):
     def keep_grad(self, grad: "Tensor") -> None:
         """The engine's answer to retain_grad."""
         old = self.gradient
-        if old is None:
+        if old is None or (old.layer is not None and old.layer.level.ended):
+            # Nothing can be added to a gradient of a batch that is over.
             whole: Any = grad
             if grad.needs_grad:
                 self.gradient = grad

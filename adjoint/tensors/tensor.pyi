@@ -507,6 +507,8 @@ class Tensor(TensorCore):
         """In-place form of digamma."""
     def dim(self) -> _int:
         """How many dimensions it has."""
+    def dim_order(self, *, ambiguity_check: Any = False) -> tuple[_int, ...]:
+        """The dimensions as they lie in memory, that of the largest steps first."""
     def dist(self, other: Tensor, p: Any = 2) -> Tensor:
         """The norm of exponent p of input - other."""
     def div(self, other: Tensor | complex, *, rounding_mode: str | None = None) -> Tensor:

@@ -138,6 +138,10 @@ def test_a_scaler_finds_overflow_and_goes_on():
     other = GradScaler("cpu")
     other.load_state_dict(scaler.state_dict())
     assert other.get_scale() == 8.0
+    assert other.get_growth_interval() == 2
+    for name, value in (("growth_factor", 3.0), ("backoff_factor", 0.25), ("growth_interval", 7)):
+        getattr(other, f"set_{name}")(value)
+        assert other.state_dict()[name] == getattr(other, f"get_{name}")() == value
 
 
 def test_a_scaler_says_what_is_missing():

@@ -554,6 +554,20 @@ class TestBatches:
         _, zeros = adjoint.autograd.grad(out, (x, other), batch, materialize_grads=True, **options)
         assert zeros.shape == (4, 2)
 
+    def test_a_retained_gradient_does_not_outlive_its_batch(self):
+        x = leaf(1.0)
+        middle = x * 3
+        middle.retain_grad()
+        out = middle * 2
+        batch = adjoint.ones(4, 1).double()
+        for _ in range(2):
+            (found,) = adjoint.autograd.grad(
+                out, x, batch, is_grads_batched=True, retain_graph=True
+            )
+            assert found.tolist() == [[6.0]] * 4
+        out.backward()
+        assert middle.grad.tolist() == [2.0]
+
     def test_sizes_must_agree(self):
         x = leaf(1.0)
         outputs = (x * 2, x * 3)

@@ -471,3 +471,32 @@ def test_an_optimizer_around_another_needs_no_init():
     weight.grad = adjoint.ones(2)
     Around(optim.SGD([weight], lr=0.5)).step()
     assert weight.tolist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad"])
+@pytest.mark.parametrize("options", [{"device": "meta"}, {"dtype": adjoint.complex64}])
+def test_fused_refuses_params_when_it_steps(name, options):
+    param = adjoint.ones(2, requires_grad=True, **options)
+    param.grad = adjoint.ones_like(param)
+    optimizer = getattr(optim, name)([param], fused=True)
+    with pytest.raises(RuntimeError, match="fused=True"):
+        optimizer.step()
+
+
+def test_a_parameter_in_two_groups_has_its_first_number():
+    params = parameters()
+    optimizer = optim.SGD(params, lr=0.1)
+    optimizer.param_groups.extend(optimizer.param_groups)
+    assert [group["params"] for group in optimizer.state_dict()["param_groups"]] == [[0, 1, 2]] * 2
+
+
+@every_optimizer
+def test_a_copy_has_all_public_attributes(name):
+    params = parameters()
+    optimizer = getattr(optim, name)(params)
+    steps(optimizer, params, 1)
+    public = [
+        {key for key in vars(each) if key[0] != "_"}
+        for each in (optimizer, copy.deepcopy(optimizer))
+    ]
+    assert public[0] == public[1]

@@ -119,3 +119,16 @@ def test_on_jax(kind: Any) -> None:
     for param, mine in zip(params, elsewhere, strict=True):
         assert mine.device.type == "xla"
         np.testing.assert_allclose(mine.tolist(), param.tolist(), atol=1e-4)  # 16 bits within
+
+
+def test_a_count_that_is_a_number_is_taken_over() -> None:
+    """Old versions kept one."""
+    optimizer = optim.Adafactor(parameters())
+    optimizer.step()
+    saved = optimizer.state_dict()
+    for own in saved["state"].values():
+        own["step"] = 1.0
+    other = optim.Adafactor(parameters())
+    other.load_state_dict(saved)
+    other.step()
+    assert [float(own["step"]) for own in other.state.values()] == [2.0, 2.0]

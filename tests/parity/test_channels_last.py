@@ -68,6 +68,13 @@ OF_IMAGES = {
     "channel_shuffle": functional("channel_shuffle", 2),
     "relu": functional("relu"),
     "interpolate": functional("interpolate", scale_factor=2),
+    "interpolate a part": lambda torch, x: torch.nn.functional.interpolate(x[..., ::2], size=5),
+    "interpolate of means": functional("interpolate", size=3, mode="area"),
+    "interpolate of bytes": lambda torch, x: torch.nn.functional.interpolate(
+        (x * 10).relu().to(torch.uint8), size=4, mode="bilinear"
+    ),
+    "pixel_shuffle": lambda torch, x: torch.nn.functional.pixel_shuffle(torch.cat([x, x], 1), 2),
+    "pixel_unshuffle": functional("pixel_unshuffle", 2),
     "cat": lambda torch, x: torch.cat([x, x], 1),
     "cat of both": lambda torch, x: torch.cat([x, x.contiguous()], 1),
     "roll": lambda torch, x: x.roll(1, 2),

@@ -1,5 +1,6 @@
 """What programs meet by the way: sizes of NumPy's, constructors on arrays, names of nodes."""
 
+import math
 import warnings
 from typing import Any
 
@@ -197,14 +198,15 @@ def test_results_with_names_are_printed_a_line_each(torch):
         assert isinstance(library.ones(2, 3).max(1), library.return_types.max)
 
 
+@pytest.mark.parametrize("kind", ["bilinear", "nearest"])
 @pytest.mark.parametrize("mode", ["zeros", "border", "reflection"])
-def test_grid_sample_of_places_that_are_nowhere(torch, mode):
+def test_grid_sample_of_places_that_are_nowhere(torch, mode, kind):
     found = []
     for library in (adjoint, torch):
-        grid = library.tensor([[[[float("nan"), 0.0], [float("inf"), 0.0], [0.3, -0.2]]]])
+        grid = library.tensor([[[[math.nan, 0.0], [math.inf, 0.0], [0.0, math.inf], [0.3, -0.2]]]])
         images = library.arange(9.0).view(1, 1, 3, 3)
         sample = library.nn.functional.grid_sample
-        found.append(sample(images, grid, padding_mode=mode, align_corners=False).numpy())
+        found.append(sample(images, grid, kind, padding_mode=mode, align_corners=False).numpy())
     np.testing.assert_allclose(*found, rtol=1e-6)
 
 
@@ -227,6 +229,83 @@ def test_what_is_refused_as_in_pytorch(torch):
             library.nn.functional.cosine_embedding_loss(
                 library.ones(1, 3), library.ones(3), library.ones(1)
             )
+        for sizes in (library.ones(3), [2.0], 3):
+            with pytest.raises(TypeError):
+                library.Size(sizes)
+        with pytest.raises(TypeError):
+            library.ones(3, 2).topk(4, True)
+
+
+def test_sizes_are_ints(torch):
+    for library in (adjoint, torch):
+        made = library.Size([library.tensor(2), 3])
+        assert [type(n) for n in made] == [int, int] and made == (2, 3)
+        assert library.Size(library.tensor([2, 3])) == (2, 3)
+
+
+EMPTY_BATCHES = {
+    "RNN": lambda nn, ones: nn.RNN(3, 4)(ones(5, 0, 3))[0],
+    "LSTM": lambda nn, ones: nn.LSTM(3, 4, bidirectional=True)(ones(5, 0, 3))[0],
+    "GRU": lambda nn, ones: nn.GRU(3, 4, batch_first=True)(ones(0, 5, 3))[0],
+    "attention": lambda nn, ones: nn.MultiheadAttention(4, 2)(*[ones(3, 0, 4)] * 3)[0],
+    "its weights": lambda nn, ones: nn.MultiheadAttention(4, 2)(*[ones(3, 0, 4)] * 3)[1],
+    "no weights": lambda nn, ones: nn.MultiheadAttention(4, 2)(
+        *[ones(3, 0, 4)] * 3, need_weights=False
+    )[0],
+    "Transformer": lambda nn, ones: nn.Transformer(4, 2, 1, 1)(ones(3, 0, 4), ones(2, 0, 4)),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_BATCHES)
+def test_batches_of_nothing(torch, name):
+    ours, theirs = (EMPTY_BATCHES[name](each.nn, each.ones) for each in (adjoint, torch))
+    assert tuple(ours.shape) == tuple(theirs.shape)
+
+
+OLD_AND_RARE = {
+    "__div__": lambda t: t.ones(2).__div__(4),
+    "__rdiv__": lambda t: t.ones(2).__rdiv__(4),
+    "__idiv__": lambda t: t.ones(2).__idiv__(4),
+    "new of complex numbers": lambda t: t.ones(2, dtype=t.complex64).new([1, 2]),
+    "dim_order": lambda t: t.ones(2, 3, 4).permute(2, 0, 1).dim_order(),
+    "dim_order of ones": lambda t: t.ones(2, 1, 4).dim_order(),
+    "dim_order of images": lambda t: (
+        t.ones(2, 3, 4, 5).to(memory_format=t.channels_last).dim_order(ambiguity_check=True)
+    ),
+    "new of a size": lambda t: tuple(t.ones(2).new(size=(2, 3)).shape),
+    "fftn of a dimension": lambda t: t.fft.fftn(t.ones(2, 3), s=2, dim=0).real,
+    "fftfreq": lambda t: t.fft.fftfreq(5, out=t.empty(5, dtype=t.float64)),
+    "rfftfreq": lambda t: t.fft.rfftfreq(4, 0.5, out=t.empty(3)),
+    "bytes of elements": lambda t: t.ones(3).storage()._untyped_storage.nbytes(),
+    "memory of others": lambda t: t.ones(3).storage().is_shared(),
+    "memory as found": lambda t: t.utils.deterministic.fill_uninitialized_memory,
+}
+
+
+@pytest.mark.parametrize("name", OLD_AND_RARE)
+def test_old_and_rare_names(torch, name):
+    ours, theirs = (OLD_AND_RARE[name](library) for library in (compat, torch))
+    if isinstance(theirs, torch.Tensor):
+        assert str(ours.dtype).rpartition(".")[2] == str(theirs.dtype).rpartition(".")[2]
+        ours, theirs = ours.tolist(), theirs.tolist()
+    assert ours == theirs
+
+
+def test_an_order_that_is_not_the_only_one_is_refused(torch):
+    for library in (compat, torch):
+        both = [library.contiguous_format, library.channels_last]
+        for wanted in (True, both):
+            with pytest.raises(RuntimeError):
+                library.ones(2, 1, 4, 5).dim_order(ambiguity_check=wanted)
+
+
+def test_pixels_in_another_order_have_memory_of_their_own(torch):
+    for library in (adjoint, torch):
+        images = library.zeros(1, 4, 2, 2)
+        for name in ("pixel_shuffle", "pixel_unshuffle"):
+            getattr(library.nn.functional, name)(images, 1).fill_(1.0)
+        library.nn.functional.interpolate(images.to(library.uint8), size=2, mode="bilinear").add_(1)
+        assert not images.any()
 
 
 def test_bools_are_all_or_some_true(torch):

@@ -190,28 +190,6 @@ def _grid_sample(
     return _SAMPLES[rank](input, grid, *numbers)
 
 
-# ---- pixels in another order ----
-
-
-def _turned(back: str) -> Any:
-    def steps(ask: Any, wanted: Any, args: Any, results: Any, grad: Any) -> Any:
-        return (ask(back, grad, args[1]),)
-
-    return steps
-
-
-_SHUFFLED: Final = Operation("pixel_shuffle", (0,), _turned("pixel_unshuffle"))
-_UNSHUFFLED: Final = Operation("pixel_unshuffle", (0,), _turned("pixel_shuffle"))
-
-
-def _pixel_shuffle(input: Any, upscale_factor: int) -> Any:
-    return _SHUFFLED(input, upscale_factor)
-
-
-def _pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
-    return _UNSHUFFLED(input, downscale_factor)
-
-
 # ---- windows ----
 
 
@@ -323,6 +301,4 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "adaptive_avg_pool2d": _adaptive_average(2),
     "adaptive_avg_pool3d": _adaptive_average(3),
     "grid_sample": _grid_sample,
-    "pixel_shuffle": _pixel_shuffle,
-    "pixel_unshuffle": _pixel_unshuffle,
 }

@@ -11,7 +11,7 @@ from adjoint.compat import asking_methods
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.own_arrays import OwnArray
-from adjoint.compat.tensor_types import CPU_TYPES, CUDA_TYPES, TensorType
+from adjoint.compat.tensor_types import TensorType
 from adjoint.compat.torch_tree.storage import (
     CLASSES,
     STORAGE_NAMES,
@@ -43,19 +43,13 @@ _LAYOUTS = (contiguous_format, channels_last, channels_last_3d)
 UNKNOWN_KINDS = ("ipu", "maia", "mkldnn", "mps", "mtia", "nested", "vulkan", "xpu")
 
 
-def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, size: Any = None, device: Any = None) -> Tensor:
     """A tensor of the same type: of some sizes, of a sequence's elements, or an alias."""
     if args and isinstance(args[0], Tensor) and args[0].dtype is self.dtype:
         shown: Tensor = alias(args[0])
         return shown
-    types = CUDA_TYPES if self.device.type == "cuda" else CPU_TYPES
-    for kind in types.values():
-        if kind.dtype is self.dtype:
-            made: Tensor = kind(*args, device=self.device if device is None else device)
-            return made
-    raise TypeError(
-        f"new: there is no legacy type of {self.dtype.name}; use new_tensor or new_empty"
-    )
+    names = {"dtype": self.dtype, "where": self.device, "path": "Tensor.new"}
+    return TensorType("new", (), names)(*args, size=size, device=device)
 
 
 def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
@@ -286,6 +280,9 @@ TENSOR: dict[str, Any] = {
     "_grad": property(lambda tensor: tensor.grad, _set_grad),
     "_grad_fn": _kept("_grad_fn", lambda tensor: tensor.grad_fn),
     **{f"is_{kind}": property(never) for kind in UNKNOWN_KINDS},
+    "__div__": Tensor.__truediv__,
+    "__idiv__": Tensor.__itruediv__,
+    "__rdiv__": Tensor.__rtruediv__,
     "__long__": Tensor.__int__,
     "__nonzero__": Tensor.__bool__,
 }

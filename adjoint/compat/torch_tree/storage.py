@@ -93,6 +93,10 @@ class UntypedStorage:
         """The bytes of one element."""
         return int(self.memory.element_size())
 
+    def is_shared(self) -> bool:
+        """Whether other processes have it: they never do."""
+        return False
+
     def resizable(self) -> bool:
         """Whether resize_ can change the size."""
         return self._kept_by_others() is None
@@ -239,6 +243,10 @@ class TypedStorage(UntypedStorage):
     def dtype(self) -> Any:
         """The data type of the elements."""
         return self.memory.dtype
+
+    @property
+    def _untyped_storage(self) -> UntypedStorage:
+        return self.untyped()
 
     def _facts(self) -> str:
         """See UntypedStorage."""

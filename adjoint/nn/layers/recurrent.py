@@ -296,7 +296,7 @@ class RNNBase(Module):
         sizes = [step.shape[0] for step in steps]
         rows = linear(cat(list(steps)), weights["weight_ih"], weights.get("bias_ih"))
         if len(set(sizes)) == 1:
-            return list(unbind(reshape(rows, (len(sizes), sizes[0], -1)), 0))
+            return list(unbind(reshape(rows, (len(sizes), sizes[0], rows.shape[-1])), 0))
         return list(rows.split(sizes))
 
     def extra_repr(self) -> str:

@@ -424,6 +424,22 @@ def storage_offset(self: Tensor) -> int:
     return place_of(self)[0]
 
 
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions as they lie in memory, that of the largest steps first."""
+    sizes, steps = tuple(self.shape), stride(self)
+    if ambiguity_check is True:
+        several = 1 in sizes or len(set(steps)) < len(steps)
+    else:
+        fitting = [is_contiguous(self, form) for form in ambiguity_check or ()]
+        several = bool(fitting) and sum(fitting) != 1
+    if several:
+        raise RuntimeError(
+            f"dim_order(): sizes {list(sizes)} and strides {list(steps)} have no order of their "
+            "own; leave out ambiguity_check to get one that fits"
+        )
+    return tuple(sorted(range(self.ndim), key=lambda d: (-steps[d], -sizes[d])))
+
+
 @answered_below
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether both are the same view of the same memory."""
@@ -593,6 +609,7 @@ METHODS: dict[str, Any] = {
     "stride": stride,
     "data_ptr": data_ptr,
     "storage_offset": storage_offset,
+    "dim_order": dim_order,
     "is_set_to": is_set_to,
     "size": size,
     "dim": dim,

@@ -120,6 +120,10 @@ def nll_loss(
     """The negative log likelihood of the target classes, given log-probabilities."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     if input.ndim == 1:
+        if target.numel() != 1:
+            raise ValueError(
+                f"Expected one target for an input without a batch, got shape {list(target.shape)}"
+            )
         one = nll_loss(
             reshape(input, (1, -1)),
             reshape(target, (1,)),

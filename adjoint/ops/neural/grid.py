@@ -23,7 +23,7 @@ from adjoint.ops.arranging.shape import (
 from adjoint.ops.elementwise.arithmetic import abs, fmod
 from adjoint.ops.elementwise.comparison import isnan
 from adjoint.ops.elementwise.rounding import floor, round
-from adjoint.ops.elementwise.selection import clamp, where
+from adjoint.ops.elementwise.selection import clamp, nan_to_num, where
 from adjoint.ops.neural.resampling import cubic_weights
 from adjoint.ops.op import Op, composite, general, linear, multilinear
 from adjoint.ops.same_dtype import same_kind
@@ -374,7 +374,7 @@ def _cubic(table: Any, rows: list[Any], sizes: Any, padding_mode: str, align: bo
 def _nearest(table: Any, rows: list[Any], sizes: Any) -> Any:
     """The nearest pixel; the grid has derivative zero."""
     nearest = [round(row) for row in rows]
-    return _mixed(table, [nearest], [rows[0] * 0 + 1], sizes)
+    return _mixed(table, [nearest], [nan_to_num(rows[0], 0.0, 0.0, 0.0) * 0 + 1], sizes)
 
 
 def _check_grid(input: Any, grid: Any, mode: str, padding_mode: str) -> None:

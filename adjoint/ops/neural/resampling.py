@@ -3,14 +3,16 @@
 import functools
 import math
 from collections.abc import Callable
+from operator import index
 from typing import Any, SupportsIndex
 
 from adjoint.backends.convolution import Layout
+from adjoint.call.promotion import channels_last
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import clone, to
-from adjoint.ops.arranging.shape import permute, reshape
+from adjoint.ops.arranging.conversion import clone, following, to
+from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.rounding import round
 from adjoint.ops.elementwise.selection import clamp
@@ -148,12 +150,9 @@ def resample(
     """input with `wanted` elements along dim, each a weighted sum of a few neighbours."""
     dim = normal_dim(dim, input.ndim)
     if not xp.valued():
-        return _unweighted(xp, input, dim, wanted)
+        return _as_they_lie(_unweighted, xp, input, dim, wanted)
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
-    if _channels_lie_last(xp, input):  # and shall in the result
-        moved = _weighted(xp, xp.moveaxis(input, 1, -1), dim - 1, places, weights)
-        return xp.moveaxis(moved, -1, 1)
-    return _weighted(xp, input, dim, places, weights)
+    return _as_they_lie(_weighted, xp, input, dim, places, weights)
 
 
 @general(batching=FRONT, home=None)
@@ -163,13 +162,17 @@ def resample_bytes(
     """resample of bytes, in integers: weights have as many bits as 16 can hold."""
     dim = normal_dim(dim, input.ndim)
     if not xp.valued():
-        return _unweighted(xp, input, dim, wanted)
+        return _as_they_lie(_unweighted, xp, input, dim, wanted)
     places, weights = taps(kind, input.shape[dim], wanted, align, scale)
     weights = [_joined(near, factors) for near, factors in zip(places, weights)]
     largest, bits = max(max(row) for row in weights), 0
     while bits < _MOST_BITS and int(0.5 + largest * (2 << bits)) < 1 << 15:
         bits += 1
     whole = [[int(w * (1 << bits) + math.copysign(0.5, w)) for w in row] for row in weights]
+    return _as_they_lie(_weighted_bytes, xp, input, dim, places, whole, bits)
+
+
+def _weighted_bytes(xp: Any, input: Any, dim: int, places: Any, whole: Any, bits: int) -> Any:
     total: Any = (1 << bits) >> 1  # so that what is cut off below is rounded
     for tap in range(len(places[0])):
         part = xp.take(input, xp.asarray([row[tap] for row in places]), dim).astype("int32")
@@ -178,17 +181,15 @@ def resample_bytes(
     return xp.clip(total >> bits, 0, 255).astype("uint8")
 
 
-def _channels_lie_last(xp: Any, array: Any) -> bool:
-    """Whether memory holds all channels of a pixel together, as channels_last has them."""
-    if array.ndim < 4 or xp.is_contiguous(array):
-        return False
-    return bool(xp.is_contiguous(xp.moveaxis(array, 1, -1)))
+def _as_they_lie(function: Any, xp: Any, input: Any, dim: int, *rest: Any) -> Any:
+    """What a function makes of images along dim, with their channels last if theirs are."""
+    if channels_last(input):
+        return xp.moveaxis(function(xp, xp.moveaxis(input, 1, -1), dim - 1, *rest), -1, 1)
+    return function(xp, input, dim, *rest)
 
 
 def _unweighted(xp: Any, input: Any, dim: int, wanted: int) -> Any:
     """A result of sums that have no values, without counting its places."""
-    if _channels_lie_last(xp, input):
-        return xp.moveaxis(_unweighted(xp, xp.moveaxis(input, 1, -1), dim - 1, wanted), -1, 1)
     return xp.take(input, xp.arange(wanted), dim)
 
 
@@ -252,7 +253,7 @@ def wanted_sizes(
         if recompute:
             raise ValueError("interpolate(): recompute_scale_factor goes with scale_factor only")
         one = isinstance(size, SupportsIndex) and not getattr(size, "ndim", 0)
-        wanted = (int(size),) * count if one else tuple(int(n) for n in size)
+        wanted = (index(size),) * count if one else tuple(index(n) for n in size)
         if len(wanted) != count:
             raise ValueError(f"interpolate(): size must be {count} numbers, got {list(wanted)}")
         return wanted, (None,) * count
@@ -341,13 +342,15 @@ def resized(
         )
     _check_kind(input, mode)
     if kind == "area":
-        return adaptive_average(input, wanted)
+        means = adaptive_average(input, wanted)
+        return following(means, input) if input.ndim == 4 else means
     if input.dtype is uint8 and input.ndim == 4 and not kind.startswith("nearest"):
+        out = input
         for dim in (3, 2):  # rows first; each step is rounded
             if wanted[dim - 2] != input.shape[dim] or scales[dim - 2] not in (None, 1.0):
                 rest = (kind, wanted[dim - 2], bool(align_corners), scales[dim - 2])
-                input = resample_bytes(input, dim, *rest)
-        return input
+                out = resample_bytes(out, dim, *rest)
+        return clone(out) if out is input else out
     if input.dtype is uint8 and not kind.startswith("nearest"):
         options = (wanted, scales, mode, align_corners, antialias)
         return clamp(round(resized(to(input, float32), *options)), 0, 255).to(uint8)
@@ -364,8 +367,13 @@ def resized(
 # ---- pixels in another order ----
 
 
-@composite(also="nn.functional")
-def pixel_shuffle(input: Value, upscale_factor: int) -> Value:
+@linear(
+    input=lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor),
+    also="nn.functional",
+    ordered="images",
+    batching=FRONT,
+)
+def pixel_shuffle(xp: Any, input: Array, upscale_factor: int) -> Array:
     """Channels as pixels: (*, C r², H, W) becomes (*, C, H r, W r)."""
     if input.ndim < 3:
         raise RuntimeError(f"pixel_shuffle(): expected at least 3 dimensions, got {input.ndim}")
@@ -376,14 +384,20 @@ def pixel_shuffle(input: Value, upscale_factor: int) -> Value:
             f"upscale_factor={r}"
         )
     lead, (channels, rows, columns) = tuple(input.shape[:-3]), input.shape[-3:]
-    parts = reshape(input, (*lead, channels // (r * r), r, r, rows, columns))
+    parts = input.reshape(*lead, channels // (r * r), r, r, rows, columns)
     n = len(lead)
-    turned = permute(parts, [*range(n + 1), n + 3, n + 1, n + 4, n + 2])
-    return reshape(turned, (*lead, channels // (r * r), rows * r, columns * r))
+    turned = xp.transpose(parts, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    ordered = xp.copied(turned, ordered=True)
+    return ordered.reshape(*lead, channels // (r * r), rows * r, columns * r)
 
 
-@composite(also="nn.functional")
-def pixel_unshuffle(input: Value, downscale_factor: int) -> Value:
+@linear(
+    input=lambda grad, downscale_factor: pixel_shuffle(grad, downscale_factor),
+    also="nn.functional",
+    ordered="images",
+    batching=FRONT,
+)
+def pixel_unshuffle(xp: Any, input: Array, downscale_factor: int) -> Array:
     """Pixels as channels: (*, C, H r, W r) becomes (*, C r², H, W)."""
     if input.ndim < 3:
         raise RuntimeError(f"pixel_unshuffle(): expected at least 3 dimensions, got {input.ndim}")
@@ -394,10 +408,10 @@ def pixel_unshuffle(input: Value, downscale_factor: int) -> Value:
             f"pixel_unshuffle(): height and width, {rows} and {columns}, must be divisible by "
             f"downscale_factor={r}"
         )
-    parts = reshape(input, (*lead, channels, rows // r, r, columns // r, r))
+    parts = input.reshape(*lead, channels, rows // r, r, columns // r, r)
     n = len(lead)
-    turned = permute(parts, [*range(n + 1), n + 2, n + 4, n + 1, n + 3])
-    return reshape(turned, (*lead, channels * r * r, rows // r, columns // r))
+    turned = xp.transpose(parts, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return xp.copied(turned, ordered=True).reshape(*lead, channels * r * r, rows // r, columns // r)
 
 
 @linear(

@@ -145,6 +145,7 @@ def _prepared(input: Any, real: bool = False) -> Any:
 
 def _arguments(input: Any, s: Any, dim: Any, half: bool = False) -> tuple[Sizes, Sizes]:
     """The sizes and the dimensions of a transform; with half, the last size is of the result."""
+    s, dim = ((value,) if isinstance(value, int) else value for value in (s, dim))
     if s is not None:
         s = [None if n is None else operator.index(n) for n in s]
     if dim is None:

@@ -219,7 +219,7 @@ def _count_steps(optimizer: Optimizer) -> None:
 
     @functools.wraps(step)
     def counted(*args: Any, **kwargs: Any) -> Any:
-        optimizer.has_stepped = True
+        vars(optimizer)["_opt_called"] = True
         return step(*args, **kwargs)
 
     counted.counts_steps = True  # type: ignore[attr-defined]  # a mark for the check below
@@ -234,7 +234,7 @@ def _warn_of_order(optimizer: Optimizer) -> None:
             "optimizer.step() has been overridden after learning rate scheduler initialization: "
             "make sure that it is called before lr_scheduler.step()",
         )
-    elif not optimizer.has_stepped:
+    elif "_opt_called" not in vars(optimizer):
         warn(
             "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the first value of "
             "the learning rate schedule is skipped; call them the other way round",

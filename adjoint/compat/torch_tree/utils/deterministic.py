@@ -1,0 +1,3 @@
+"""torch.utils.deterministic: a setting that is remembered, and changes nothing."""
+
+fill_uninitialized_memory = True
