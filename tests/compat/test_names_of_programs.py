@@ -183,3 +183,47 @@ def test_safetensors_reads_its_files(tmp_path):
         "    assert file.get_slice('x')[:, 1:].tolist() == [[1, 2], [4, 5]]\n"
     )
     fresh_python("-m", "adjoint", "run", program, cwd=tmp_path)
+
+
+def test_parameters_of_a_class_may_take_more_than_a_parameter():
+    class Packed(compat.nn.Parameter):
+        def __new__(cls, data, requires_grad=False, *, bits=8):
+            made = compat.Tensor._make_subclass(cls, data, requires_grad)
+            made.bits = bits
+            return made
+
+    packed = Packed(compat.ones(2), bits=4)
+    assert packed.bits == 4
+    assert isinstance(packed, compat.nn.Parameter)
+    with pytest.raises(TypeError):
+        compat.nn.Parameter(compat.ones(2), bits=4)
+
+
+def test_what_pytorch_was_built_for():
+    assert not compat._C._has_cuda
+    assert not compat._C._has_xpu
+    assert not compat.has_mkl
+    assert compat.has_lapack
+
+
+ALIASES = """
+    add_.Tensor view.default split.Tensor transpose_.default unbind.int contiguous.default
+    mul.Tensor
+"""
+
+
+@pytest.mark.parametrize("path", ALIASES.split())
+def test_schemas_say_what_is_written_and_shared(path, torch):
+    name, overload = path.split(".")
+
+    def seen(library):
+        schema = getattr(getattr(library.ops.aten, name), overload)._schema
+        infos = [each.alias_info for each in (*schema.arguments, *schema.returns)]
+        return [
+            (schema.name, schema.overload_name, schema.is_mutable),
+            [info and (info.is_write, info.before_set, info.after_set) for info in infos],
+            [each.name for each in schema.returns],
+            [each.is_out for each in schema.arguments],
+        ]
+
+    assert seen(compat) == seen(torch)
