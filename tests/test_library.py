@@ -629,3 +629,21 @@ def test_an_early_kernel_ends_with_its_library() -> None:
         library.define("early::once", "(Tensor x) -> Tensor")
         with pytest.raises(NotImplementedError, match="kernel"):
             ops.early.once(adjoint.ones(2))
+
+
+def test_a_change_needs_no_letter():
+    text = "fill_with(Tensor x, Tensor! out, Tensor[]! rest) -> ()"
+    assert parse(text).mutated == ["out", "rest"]
+    assert str(parse(text)) == text.replace("[]!", "![]")
+    for wrong in ("(Tensor?! x) -> ()", "(Tensor!! x) -> ()", "(Tensor(a)! x) -> ()"):
+        with pytest.raises(RuntimeError, match="expected the name"):
+            parse(wrong)
+    library.define("mine::fill_with", text.removeprefix("fill_with"))
+
+    @library.register_kernel("mine::fill_with", "default")
+    def fill(x, out, rest):
+        out.copy_(x)
+
+    out = adjoint.zeros(2)
+    ops.mine.fill_with(adjoint.ones(2), out, [])
+    assert out.tolist() == [1, 1]

@@ -146,10 +146,14 @@ class MirrorFinder(importlib.abc.MetaPathFinder):
 def make_public() -> Iterator[tuple[str, ModuleType]]:
     """The public modules below torch, which PyTorch's import loads, without looking into them."""
     for path in PATHS:
-        begins_late = path in LISTED or path.startswith(("functorch", "utils.tensorboard"))
+        name = f"{ROOT}.{path}"
+        begins_late = path.startswith(("functorch", "utils.tensorboard"))
+        if path in LISTED:
+            begins_late = PATHS[path][-1] not in sys.modules
         if path and not begins_late and "_" not in (part[0] for part in path.split(".")):
-            name = f"{ROOT}.{path}"
-            if name not in sys.modules:
+            if path in LISTED:
+                importlib.import_module(name)
+            elif name not in sys.modules:
                 spec = ModuleSpec(name, _Loader(), is_package=True)
                 sys.modules[name] = importlib.util.module_from_spec(spec)
             yield path, sys.modules[name]

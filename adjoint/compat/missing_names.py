@@ -145,9 +145,11 @@ class MissingClass(abc.ABCMeta):
     def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
         raise missing(cls.path)
 
-    def __getattr__(cls, name: str) -> NoReturn:
+    def __getattr__(cls, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        if name.isupper():  # a member of an enumeration, which is named in defaults as well
+            return placeholder(f"{cls.path}.{name}")
         raise missing(f"{cls.path}.{name}")
 
     def __getitem__(cls, parameters: Any) -> Any:

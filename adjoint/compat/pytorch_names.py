@@ -54,10 +54,12 @@ def _overloads(namespace: str) -> dict[str, list[str]]:
 
 
 def is_class(path: str) -> bool:
-    """Whether PyTorch has a class of this path below torch."""
+    """Whether PyTorch has a class of this path below torch, or may have one of such a name."""
     home, _, name = path.rpartition(".")
     module = _modules().get(home)
-    return module is not None and name in module.classes
+    if module is None:
+        return False
+    return name in module.classes or (module.has_more_below and name[:1].isupper())
 
 
 def is_known(path: str) -> bool:

@@ -41,8 +41,9 @@ _log = logging.getLogger("adjoint.library")
 
 
 def each_device(types: DeviceTypes) -> list[str | None]:
-    """The devices named, one or several; None for all that have no other kernel."""
-    return [types] if types is None or isinstance(types, str) else list(types)
+    """The devices named, one or several; None, or "default", for all that have no other kernel."""
+    named = [types] if types is None or isinstance(types, str) else types
+    return [None if name == "default" else name for name in named]
 
 
 def listed(tags: Any) -> list[Any]:
@@ -662,7 +663,7 @@ def custom_op(
         if schema is None:
             found = from_hints(function, mutates_args, qualname)
         else:
-            found = dataclasses.replace(parse(schema), name=qualname)
+            found = dataclasses.replace(parse(schema), path=qualname)
             if set(found.mutated) != named_arguments(mutates_args):
                 raise ValueError(
                     f"{qualname}: the schema {schema} says that the op changes {found.mutated}, "

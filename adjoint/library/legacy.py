@@ -51,7 +51,7 @@ def custom_op(qualname: str, func_or_schema: Any = None) -> Any:
                 f"{qualname}: expected the prototype to have name {name}, got {prototype.__name__}"
             )
         if isinstance(prototype, str):
-            schema = dataclasses.replace(_parsed(name, prototype), name=f"{namespace}::{name}")
+            schema = dataclasses.replace(_parsed(name, prototype), path=f"{namespace}::{name}")
         else:
             schema = from_hints(prototype, (), f"{namespace}::{name}")
         _check(schema)

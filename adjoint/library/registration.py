@@ -74,10 +74,10 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> Cu
     if lib is not None:  # whose namespace it is, whatever the name says
         qualname = f"{lib.ns}::{qualname.rpartition('::')[2]}"
     namespace, name = split_name(qualname)
-    found = dataclasses.replace(parse(schema), name=f"{namespace}::{name}")
-    if found.name in REGISTRY:
+    found = dataclasses.replace(parse(schema), path=f"{namespace}::{name}")
+    if found.path in REGISTRY:
         raise RuntimeError(
-            f"{found} is defined already, at {REGISTRY[found.name].where}; an op can't be "
+            f"{found} is defined already, at {REGISTRY[found.path].where}; an op can't be "
             "registered with the same name multiple times"
         )
     op = CustomOpDef(namespace, name, found, composite=True)

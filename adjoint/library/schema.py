@@ -15,7 +15,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from adjoint.device import device
 from adjoint.dtypes import bool_, dtype
@@ -71,6 +71,14 @@ DTYPE_NUMBERS = {
 }
 
 
+class Aliased(NamedTuple):
+    """Which memory an argument or a result shows, by letters, and whether it is written to."""
+
+    is_write: bool
+    before_set: set[str]
+    after_set: set[str]
+
+
 @dataclass(frozen=True)
 class Kind:
     """The type of an argument or a result."""
@@ -92,9 +100,28 @@ class Kind:
         """The same without what it shares memory with."""
         return str(dataclasses.replace(self, alias=""))
 
+    @property
+    def name(self) -> str:
+        """A result has none."""
+        return ""
+
+    @property
+    def alias_info(self) -> Aliased | None:
+        """Which memory it shows; None if it is its own."""
+        if not self.alias:
+            return None
+        before, arrow, after = self.alias.partition("->")
+        if self.is_list:  # the letters are those of its elements
+            return Aliased("!" in before, set(), set())
+        letters = before.rstrip("!")
+        kept = after if arrow else letters
+        return Aliased("!" in before, set(letters.split("|")), set(kept.split("|")))
+
     def __str__(self) -> str:
         elements = ("?" if self.optional_elements else "") + "[]" if self.is_list else ""
         alias = f"({self.alias})" if self.alias else ""
+        if self.alias.startswith("$"):  # no letter of the program's
+            alias = "!"
         return f"{self.base}{alias}{elements}{'?' if self.optional else ''}"
 
 
@@ -138,6 +165,16 @@ class Argument:
         """Whether it is given by name only."""
         return self.keyword_only
 
+    @property
+    def alias_info(self) -> Aliased | None:
+        """Which memory it shows; None if it is its own."""
+        return self.kind.alias_info
+
+    @property
+    def is_out(self) -> bool:
+        """Whether results are written to it."""
+        return self.keyword_only and self.kind.mutated
+
     def __str__(self) -> str:
         if self.default is MISSING:
             return f"{self.kind} {self.name}"
@@ -148,10 +185,25 @@ class Argument:
 class Schema:
     """What a custom op takes and gives."""
 
-    name: str
+    path: str  # space::f.overload
     arguments: tuple[Argument, ...]
     returns: tuple[Kind, ...]
     single: bool  # one result that stands for itself, not a tuple of one
+
+    @property
+    def name(self) -> str:
+        """The name that all overloads have."""
+        return self.path.partition(".")[0]
+
+    @property
+    def overload_name(self) -> str:
+        """Which of them it is; empty for the one that needs no name."""
+        return self.path.partition(".")[2]
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether an argument is changed in place."""
+        return bool(self.mutated)
 
     @property
     def mutated(self) -> list[str]:
@@ -176,7 +228,7 @@ class Schema:
         given = ", ".join(str(kind) for kind in self.returns)
         if not self.single:
             given = f"(({given}))" if len(self.returns) == 1 else f"({given})"
-        return f"{self.name}({', '.join(parts)}) -> {given}"
+        return f"{self.path}({', '.join(parts)}) -> {given}"
 
 
 def _written(value: Any) -> str:

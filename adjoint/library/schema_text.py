@@ -29,6 +29,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.changed = 0  # how many say that they are changed, and no letter
 
     def error(self, what: str) -> RuntimeError:
         """The error for what is wrong where the reader stands."""
@@ -136,7 +137,7 @@ def _read_kind(reader: _Reader) -> tuple[Kind, int | None]:
             f"unknown type specifier {word or 'nothing'!r}; the types are {', '.join(NAMES)};"
         )
     reader.take()
-    alias = _read_alias(reader) if reader.takes("(") else ""
+    alias = _read_alias(reader)
     optional = reader.takes("?")
     mutated = "!" in alias
     if not reader.takes("["):
@@ -148,11 +149,18 @@ def _read_kind(reader: _Reader) -> tuple[Kind, int | None]:
             raise reader.error(f"expected the length of a list but found {said or 'nothing'!r}")
         length = int(reader.take())
     reader.take("]")
+    alias = alias or _read_alias(reader)
+    mutated = "!" in alias
     return Kind(NAMES[word], True, reader.takes("?"), optional, mutated, alias), length
 
 
 def _read_alias(reader: _Reader) -> str:
-    """Which memory a tensor shows: `a`, `a!`, `a|b`, `*`, `a -> *`; the bracket is taken."""
+    """Which memory a tensor shows: `(a)`, `(a!)`, `(a|b)`, `(*)`, `(a -> *)`; `!` is its own."""
+    if reader.takes("!"):
+        reader.changed += 1
+        return f"${reader.changed - 1}!"
+    if not reader.takes("("):
+        return ""
     alias = ""
     while not reader.takes(")"):
         alias += reader.take()

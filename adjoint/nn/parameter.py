@@ -56,8 +56,8 @@ class Parameter(Tensor, metaclass=_Marked):
         leaf._is_param = True
         return leaf
 
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        """Nothing is left to do: `__new__` has made it."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing is left to do: `__new__`, of a subclass too, knows what the arguments mean."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:

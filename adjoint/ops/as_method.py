@@ -42,6 +42,14 @@ class AsMethod(Described):
         return inspect.signature(self.op)
 
 
+def as_attribute(function: Any, owner: Any) -> Any:
+    """A function as an attribute of a class: a method of Tensor's, in others itself, unbound.
+
+    So a layer may have `activation = torch.tanh`, as where functions are C's.
+    """
+    return function.as_method() if issubclass(owner, Tensor) else function
+
+
 def double(function: Any, name: str) -> Any:
     """A function once more, which offers its calls by itself (ops/composites.py), and by a name."""
     if not isinstance(function, FunctionType):

@@ -6,7 +6,7 @@ from typing import Any, Final
 from adjoint._base import mypyc_attr
 from adjoint.call.context import current
 from adjoint.call.overriding import has_others, offered
-from adjoint.ops.as_method import AsMethod
+from adjoint.ops.as_method import AsMethod, as_attribute
 from adjoint.ops.op import TABLE, Op
 from adjoint.ops.signatures import Described, of_inplace
 from adjoint.tensors.tensor import Tensor
@@ -41,9 +41,9 @@ class InplaceOp(Described):
         return self.op.spelled(values)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        if instance is None:
-            return self.as_method()
-        if isinstance(instance, Tensor) and (instance.special or not current().plain):
+        if not isinstance(instance, Tensor):
+            return as_attribute(self, owner)
+        if instance.special or not current().plain:
             return MethodType(self.as_method(), instance)
         return MethodType(self, instance)
 

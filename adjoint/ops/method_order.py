@@ -6,7 +6,9 @@ from types import MethodType
 from typing import Any
 
 from adjoint.call.overriding import answered_elsewhere, offered
+from adjoint.ops.as_method import as_attribute
 from adjoint.ops.signatures import Described
+from adjoint.tensors.tensor import Tensor
 
 
 class TensorFirst(Described):
@@ -49,7 +51,13 @@ class MethodOrder(Described):
         return self.function(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        return self.method if instance is None else MethodType(self.method, instance)
+        if not isinstance(instance, Tensor):
+            return as_attribute(self, owner)
+        return MethodType(self.method, instance)
+
+    def as_method(self) -> TensorFirst:
+        """What `Tensor.where` is."""
+        return self.method
 
     def __reduce__(self) -> str:
         return self.__name__  # which it has in its module

@@ -40,7 +40,7 @@ from adjoint.call.rule import (
     Rule,
 )
 from adjoint.dtypes import float64
-from adjoint.ops.as_method import AsMethod
+from adjoint.ops.as_method import AsMethod, as_attribute
 from adjoint.ops.composites import OTHER_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
 from adjoint.ops.signatures import Described, of_op, shown_results
@@ -158,9 +158,9 @@ class Op(Described):
         return of_op(self)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
-        if instance is None:
-            return self.as_method()
-        if isinstance(instance, Tensor) and (instance.special or not current().plain):
+        if not isinstance(instance, Tensor):
+            return as_attribute(self, owner)
+        if instance.special or not current().plain:
             return MethodType(self.as_method(), instance)
         return MethodType(self, instance)
 

@@ -13,6 +13,7 @@ from adjoint.dtypes import bool_
 from adjoint.ops.elementwise.activation import relu
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.matrices import matrix_norms
+from adjoint.ops.matrices.einsum import einsum as einsum_of
 from adjoint.ops.neural.resampling import channel_shuffle
 from adjoint.ops.reducing.reduction import all, any
 from adjoint.ops.reducing.sorting import unique
@@ -43,6 +44,18 @@ def unique_dim(
     found: tuple[Any, Any, Any] = unique(
         input, sorted, return_inverse=True, return_counts=True, dim=dim
     )
+    return found
+
+
+def einsum(equation: str, tensors: Any, *, path: Any = None) -> Tensor:
+    """einsum of a list; adjoint chooses its order, and looks only at how long the one given is."""
+    wanted = 2 * len(tensors) - 2 or 1
+    if path is not None and len(path) != wanted:
+        raise RuntimeError(
+            f"einsum(): path names the two operands of each product, so for "
+            f"{len(tensors)} operands {wanted} numbers, got {len(path)}; leave it out for any order"
+        )
+    found: Tensor = einsum_of(equation, *tensors)
     return found
 
 

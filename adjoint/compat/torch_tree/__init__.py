@@ -23,9 +23,16 @@ from adjoint.compat.torch_tree.storage import (
     CLASSES as STORAGES,
     TypedStorage as TypedStorage,
     UntypedStorage as UntypedStorage,
+    from_file as from_file,
     is_storage as is_storage,
 )
-from adjoint.compat.torch_tree.version import __version__ as __version__
+from adjoint.compat.torch_tree.torch_version import __version__ as __version__
+from adjoint.compat.torch_tree.version import (
+    has_lapack as has_lapack,
+    has_mkl as has_mkl,
+    has_openmp as has_openmp,
+    has_spectral as has_spectral,
+)
 from adjoint.compat.unheld_types import UNHELD_TYPES
 from adjoint.device import device as as_device
 from adjoint.library.streams import Stream as Stream

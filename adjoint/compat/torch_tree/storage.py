@@ -1,8 +1,10 @@
 """torch.storage: the memory that a tensor and its views show."""
 
 import io
+import mmap
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Self
 
 from adjoint import dtypes
@@ -11,6 +13,7 @@ from adjoint.call.context import Changed, current
 from adjoint.compat.tensor_types import DTYPE_NAMES
 from adjoint.compat.torch_tree.serialization import load
 from adjoint.creation.factories import empty, tensor as new_tensor, zeros
+from adjoint.creation.from_memory import frombuffer
 from adjoint.dtypes import dtype, get_default_dtype, uint8
 from adjoint.ops.arranging.conversion import data_ptr
 from adjoint.tensors.concrete import memory_of, room_of
@@ -56,6 +59,11 @@ class UntypedStorage:
     def __init__(self, source: Any = 0, *, device: Any = None) -> None:
         self.memory: Any = _reread(_elements(source, uint8, device), uint8)
         self.shown_by = _shower(source)
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> Self:
+        """The first bytes of a file as memory: changes go to the file, if it is `shared`."""
+        return cls._on(_mapped(filename, shared, nbytes))
 
     @property
     def device(self) -> Any:
@@ -160,17 +168,18 @@ class UntypedStorage:
         self._refuse_looks("clone")
         if current().modes:
             with _unseen():
-                made = self._with(zeros(self.size(), dtype=self.memory.dtype, device=self.device))
+                made = self._on(zeros(self.size(), dtype=self.memory.dtype, device=self.device))
             return made.copy_(self)
-        return self._with(self.memory.clone())
+        return self._on(self.memory.clone())
 
     def cpu(self) -> Self:
         """The storage itself if its memory is the CPU's, else a copy there."""
-        return self if self.device.type == "cpu" else self._with(self.memory.cpu())
+        return self if self.device.type == "cpu" else self._on(self.memory.cpu())
 
-    def _with(self, memory: Tensor) -> Self:
+    @classmethod
+    def _on(cls, memory: Tensor) -> Self:
         """A storage of this kind on other memory."""
-        made = object.__new__(type(self))
+        made = object.__new__(cls)
         made.memory = memory
         return made
 
@@ -183,7 +192,7 @@ class UntypedStorage:
     def __getitem__(self, index: Any) -> Any:
         self._refuse_looks("__getitem__")
         if isinstance(index, slice):
-            return self._with(self.memory[index])
+            return self._on(self.memory[index])
         self._refuse_meta("[]")
         return _tensor_of(self)[index].item()
 
@@ -239,6 +248,12 @@ class TypedStorage(UntypedStorage):
         self.memory = _reread(_elements(source, kind, device), kind)
         self.shown_by = _shower(source)
 
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> Self:
+        """The first elements of a file; see UntypedStorage."""
+        kind = cls.of_type or get_default_dtype()
+        return cls._on(_reread(_mapped(filename, shared, size * kind.itemsize), kind))
+
     @property
     def dtype(self) -> Any:
         """The data type of the elements."""
@@ -262,6 +277,44 @@ class TypedStorage(UntypedStorage):
             return f"torch.{self.pickle_storage_type()}"
         kind = dtype if isinstance(dtype, dtypes.dtype) else dtype.of_type
         return self if kind is self.dtype else TypedStorage(self.memory.to(kind))
+
+
+def _mapped(filename: str, shared: bool, size: int) -> Tensor:
+    """The first bytes of a file, read when they are looked at."""
+    try:
+        file = Path(filename).open("a+b" if shared else "rb")  # noqa: SIM115  closed below
+    except OSError as error:
+        raise RuntimeError(f"from_file(): {filename!r} can't be opened: {error}") from error
+    with file:
+        found = file.seek(0, io.SEEK_END)
+        if found < size and not shared:
+            raise RuntimeError(
+                f"from_file(): {filename!r} has {found} bytes, {size} are wanted; ask for fewer, "
+                "or for shared=True, which makes the file longer"
+            )
+        if found < size:
+            file.truncate(size)
+        if not size:
+            return zeros(0, dtype=uint8)
+        access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+        return frombuffer(mmap.mmap(file.fileno(), size, access=access), dtype=uint8)
+
+
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The first elements of a file as a tensor of the CPU; see UntypedStorage.from_file."""
+    kind = dtype or get_default_dtype()
+    mapped = _reread(_mapped(filename, bool(shared), size * kind.itemsize), kind)
+    return mapped.requires_grad_(requires_grad)
 
 
 def _tensor_of(storage: UntypedStorage) -> Any:

@@ -1,3 +1,68 @@
-"""torch.torch_version: the PyTorch that adjoint answers for."""
+"""torch.torch_version: the PyTorch that adjoint answers for, compared as a version."""
 
-from adjoint.compat.torch_tree.version import __version__ as __version__
+import re
+from typing import Any
+
+from adjoint.compat.torch_tree import version
+
+# 2.13.0rc1.post2.dev3+cpu: the numbers, what comes before and after it, and whose it is.
+_PARTS = re.compile(
+    r"v?(\d+(?:\.\d+)*)[-_.]?(?:(a|b|rc)[-_.]?(\d*))?(?:[-_.]?post[-_.]?(\d*))?"
+    r"(?:[-_.]?dev[-_.]?(\d*))?(?:\+([\w.]+))?"
+)
+
+
+def _key(text: str) -> Any:
+    """What versions are ordered by; None if the text is none."""
+    parts = _PARTS.fullmatch(text.strip().lower())
+    if parts is None:
+        return None
+    numbers, before, count, after, early, whose = parts.groups()
+    release = [int(number) for number in numbers.split(".")]
+    while release and release[-1] == 0:
+        release.pop()
+    first = "dev" if early is not None and before is None and after is None else before or "z"
+    stage = (first != "dev", first, int(count or 0))
+    words = whose.split(".") if whose else []
+    own = [(word.isdigit(), int(word) if word.isdigit() else 0, word) for word in words]
+    later = -1 if after is None else int(after or 0)
+    return release, stage, later, early is None, int(early or 0), own
+
+
+class TorchVersion(str):
+    """A version as text that is compared by its numbers, with text or with numbers: (2, 5)."""
+
+    __slots__ = ()
+
+    def _ordered(self, other: Any, compare: str) -> Any:
+        if isinstance(other, tuple | list):
+            other = ".".join(map(str, other))
+        if not isinstance(other, str):
+            return NotImplemented
+        own, its = _key(self), _key(other)
+        if its is None:  # text that is no version is compared as text
+            return getattr(str, compare)(self, other)
+        return getattr(tuple, compare)(own, its)
+
+    def __lt__(self, other: Any) -> bool:
+        return self._ordered(other, "__lt__")  # type: ignore[no-any-return]  # what tuples say
+
+    def __le__(self, other: Any) -> bool:
+        return self._ordered(other, "__le__")  # type: ignore[no-any-return]  # what tuples say
+
+    def __gt__(self, other: Any) -> bool:
+        return self._ordered(other, "__gt__")  # type: ignore[no-any-return]  # what tuples say
+
+    def __ge__(self, other: Any) -> bool:
+        return self._ordered(other, "__ge__")  # type: ignore[no-any-return]  # what tuples say
+
+    def __eq__(self, other: object) -> bool:
+        return self._ordered(other, "__eq__")  # type: ignore[no-any-return]  # what tuples say
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)  # which PyTorch reads, too
+
+
+__version__ = TorchVersion(version.__version__)

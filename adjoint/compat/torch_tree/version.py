@@ -7,3 +7,5 @@ xpu = None
 debug = False
 git_version = "adjoint"
 has_lapack = True  # NumPy's linear algebra is LAPACK's
+has_mkl = has_openmp = False
+has_spectral = True

@@ -31,7 +31,12 @@ from adjoint.compat.torch_tree.utils._python_dispatch import (
     undispatched,
 )
 from adjoint.compat.torch_tree.utils.weak import WeakTensorKeyDictionary
-from adjoint.compat.torch_tree.version import has_lapack as has_lapack
+from adjoint.compat.torch_tree.version import (
+    has_lapack as has_lapack,
+    has_mkl as has_mkl,
+    has_openmp as has_openmp,
+    has_spectral as has_spectral,
+)
 from adjoint.device import device as device
 from adjoint.dtypes import dtype as dtype
 from adjoint.library.custom_op import shared
@@ -48,6 +53,10 @@ from adjoint.transforms.duals import change_tracking
 parse_schema = parse
 TensorBase = _TensorBase = Tensor
 _LinAlgError = LinAlgError
+
+# Libraries and devices that PyTorch may have been built for.
+_has_cuda = _has_cudnn = _has_cusparselt = _has_kleidiai = _has_magma = False
+_has_eigen_sparse = _has_mkldnn = _has_mkldnn_acl = _has_mps = _has_xpu = False
 
 # The pass that is under way.
 _current_autograd_node = graph.current_node
