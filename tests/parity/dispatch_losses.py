@@ -137,6 +137,12 @@ DERIVED |= {
     for options in _OPTIONS
 }
 DERIVED |= {
+    "linear cross entropy": lambda torch, x, y: torch.nn.functional.linear_cross_entropy(
+        x, y, torch.tensor([1, 0])
+    ),
+    "linear cross entropy in places": lambda torch, x, y: torch.nn.functional.linear_cross_entropy(
+        x, y[:, None], torch.tensor([[1], [0]])
+    ),
     "prelu of a row": lambda torch, x, y: torch.nn.functional.prelu(-x[0], y[0, :1]).sum(),
     "logsigmoid": lambda torch, x, y: torch.nn.functional.logsigmoid(x * y).sum(),
 }
