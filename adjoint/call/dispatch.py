@@ -51,6 +51,7 @@ from adjoint.call.record import (
     cut_of,
     keep_shown,
     link_views,
+    needs,
     node_of,
     pack_all,
     record,
@@ -567,6 +568,11 @@ def asked_below(
 
 def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
     """A call that a mode answers on the tensors as they are; it is recorded here."""
+    apart = upper.apart.get(op.name)
+    # Not under hooks on saving: a checkpoint may have been made, or be run again, without modes.
+    if apart is not None and settings.recording and not settings.saved_hooks:
+        if any(needs(value) for value in values):
+            return apart(*values)
     kept = to_keep(op, values, settings)
     out = asked_below(settings, False, op, values, kept)
     if out is None:

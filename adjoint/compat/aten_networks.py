@@ -190,8 +190,13 @@ def glu_backward(grad_output: Any, input: Any, dim: int) -> Any:
 
 
 def log_sigmoid_forward(input: Any) -> tuple[Any, Any]:
-    """logsigmoid, and memory that its gradient needs on no device here."""
-    return TABLE["logsigmoid"](input), input.new_zeros((0,))
+    """logsigmoid, and what PyTorch's keeps for its gradient, which needs it on no device here."""
+    return TABLE["logsigmoid"](input), falling(input)
+
+
+def falling(input: Any) -> Any:
+    """What PyTorch's logsigmoid keeps: on a CPU the exponentials, elsewhere nothing."""
+    return input.abs().neg().exp() if input.device.type == "cpu" else input.new_zeros((0,))
 
 
 def log_sigmoid_backward(grad_output: Any, input: Any, buffer: Any) -> Any:

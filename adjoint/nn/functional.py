@@ -256,7 +256,9 @@ def linear_cross_entropy(
     _check_projection(input, linear_weight, linear_bias)
     shape = tuple(linear_weight.shape[:-1])
     bias = None if linear_bias is None else linear_bias.reshape(-1)
-    scores = linear(input, linear_weight.reshape(-1, linear_weight.shape[-1]), bias)
+    if linear_weight.ndim > 2:
+        linear_weight = linear_weight.reshape(math.prod(shape), linear_weight.shape[-1])
+    scores = linear(input, linear_weight, bias)
     scores = scores.reshape(*input.shape[:-1], *shape)
     if ignore_index is not None and tuple(target.shape) == tuple(scores.shape):
         raise RuntimeError(

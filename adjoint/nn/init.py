@@ -160,7 +160,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
 @no_grad()
 def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Uniform numbers whose variance suits inputs and outputs alike (Glorot and Bengio, 2010)."""
-    bound = gain * math.sqrt(6.0 / sum(fans(tensor)))
+    bound = math.sqrt(3.0) * (gain * math.sqrt(2.0 / sum(fans(tensor))))
     return tensor.uniform_(-bound, bound, generator=generator)
 
 

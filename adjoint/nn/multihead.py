@@ -141,7 +141,8 @@ def _head_width(features: int, wanted: int, heads: int) -> int:
 
 def _heads(x: Any, width: int) -> Any:
     """(length, batch, features) as (batch * heads, length, width)."""
-    return transpose(reshape(x, (x.shape[0], -1, width)), 0, 1)
+    length, batch, features = x.shape
+    return transpose(reshape(x, (length, batch * (features // width), width)), 0, 1)
 
 
 def _has_biases(bias_k: Any, bias_v: Any, static: bool) -> bool:
@@ -164,19 +165,26 @@ def _one_longer(mask: Any) -> Any:
 
 
 def _attend(
-    query: Any, key: Any, value: Any, mask: Any, rate: float, heads: int, need_weights: bool
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any,
+    rate: float,
+    heads: int,
+    need_weights: bool,
+    is_causal: bool,
 ) -> tuple[Any, Any]:
     """What heads make of the values, (targets * batch, features), and with which weights."""
     count, targets, width = query.shape
-    rows = (targets * (count // heads), heads * width)
+    batch = count // heads
+    rows = (targets * batch, heads * width)
     if not need_weights:
         if mask is not None:
             single = mask.shape[0] == 1
-            shape = (count // heads, heads, *mask.shape[1:])
+            shape = (batch, heads, *mask.shape[1:])
             mask = unsqueeze(mask, 0) if single else reshape(mask, shape)
-        shape = (count // heads, heads)
-        query, key, value = (reshape(x, (*shape, *x.shape[1:])) for x in (query, key, value))
-        out = scaled_dot_product_attention(query, key, value, mask, rate)
+        query, key, value = (reshape(x, (batch, heads, *x.shape[1:])) for x in (query, key, value))
+        out = scaled_dot_product_attention(query, key, value, mask, rate, is_causal)
         return reshape(permute(out, (2, 0, 1, 3)), rows), None
     query, turned = query * width**-0.5, transpose(key, -2, -1)
     scores = bmm(query, turned) if mask is None else baddbmm(mask, query, turned)
@@ -186,13 +194,12 @@ def _attend(
     return out, weights
 
 
-def _shown(weights: Any, heads: int, average: bool, batched: bool) -> Any:
-    """The weights as the caller wants them: averaged over the heads, without a batch of one."""
+def _shown(weights: Any, heads: int, average: bool) -> Any:
+    """The weights as the caller wants them: of each head, or averaged over the heads."""
     if weights is None:
         return None
     weights = reshape(weights, (weights.shape[0] // heads, heads, *weights.shape[1:]))
-    weights = mean(weights, 1) if average else weights
-    return weights if batched else squeeze(weights, 0)
+    return mean(weights, 1) if average else weights
 
 
 @overridable
@@ -232,7 +239,8 @@ def multi_head_attention_forward(
     targets, batch, features = query.shape
     width = _head_width(features, embed_dim_to_check, num_heads)
     padding = as_added(key_padding_mask, "key_padding_mask", query.dtype)
-    mask = as_added(attn_mask, "attn_mask", query.dtype)
+    causal = is_causal and padding is None and not need_weights  # so that no mask is wanted
+    mask = None if causal else as_added(attn_mask, "attn_mask", query.dtype)
     if use_separate_proj_weight:
         matrices = (q_proj_weight, k_proj_weight, v_proj_weight)
         query, key, value = _projected((query, key, value), matrices, in_proj_bias)
@@ -254,9 +262,10 @@ def multi_head_attention_forward(
         mask, padding = _one_longer(mask), _one_longer(padding)
     mask = _joined_mask(mask, padding, batch, num_heads, (targets, key.shape[1]))
     rate = dropout_p if training else 0.0
-    out, found = _attend(query, key, value, mask, rate, num_heads, need_weights)
-    out = reshape(
-        linear(out, out_proj_weight, out_proj_bias), (targets, batch, out_proj_weight.shape[0])
-    )
-    weights = _shown(found, num_heads, average_attn_weights, batched)
-    return (out if batched else squeeze(out, 1)), weights
+    out, found = _attend(query, key, value, mask, rate, num_heads, need_weights, causal)
+    out = linear(out, out_proj_weight, out_proj_bias)
+    out = reshape(out, (targets, batch, out.shape[1]))
+    weights = _shown(found, num_heads, average_attn_weights)
+    if batched:
+        return out, weights
+    return squeeze(out, 1), None if weights is None else squeeze(weights, 0)

@@ -5,7 +5,7 @@
 from typing import Any
 
 from adjoint.creation.factories import empty
-from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.conversion import clone, preserve_format
 from adjoint.tensors.concrete import concrete
 from adjoint.tensors.pickling import METHODS as PICKLING, rebuilt
 from adjoint.tensors.subclass import as_subclass, make_subclass, plain, unhandled
@@ -62,7 +62,7 @@ class Parameter(Tensor, metaclass=_Marked):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) in memo:
             return memo[id(self)]
-        made = type(self)(clone(self.detach()), self.requires_grad)
+        made = type(self)(clone(self.detach(), memory_format=preserve_format), self.requires_grad)
         memo[id(self)] = made
         return made
 

@@ -104,6 +104,49 @@ DERIVED: dict[str, Any] = {
     "gamma": lambda torch, x, y: torch._standard_gamma(x.detach()).sum() + x.sum(),
 }
 
+_OPTIONS = [
+    (reduction, weighted, smoothing)
+    for reduction in ("mean", "sum", "none")
+    for weighted in (False, True)
+    for smoothing in (0.0, 0.1)
+]
+
+
+def _entropy(torch: Any, x: Any, target: Any, options: Any) -> Any:
+    """Cross entropy, summed up."""
+    reduction, weighted, smoothing = options
+    weight = torch.tensor([1.0, 0.5, 2.0]) if weighted else None
+    loss = torch.nn.functional.cross_entropy(
+        x, target, weight, reduction=reduction, label_smoothing=smoothing
+    )
+    return loss.sum()
+
+
+DERIVED |= {
+    f"cross entropy of chances, {options}": lambda torch, x, y, options=options: _entropy(
+        torch, x, y, options
+    )
+    for options in _OPTIONS
+}
+DERIVED |= {
+    f"cross entropy of classes, {options}": lambda torch, x, y, options=options: (
+        _entropy(torch, x, torch.tensor([2, 0]), options)
+        + _entropy(torch, x[0], torch.tensor(1), options)
+        + _entropy(torch, y.T.reshape(1, 3, 2), torch.tensor([[1, -100]]), options)
+    )
+    for options in _OPTIONS
+}
+DERIVED |= {
+    "linear cross entropy": lambda torch, x, y: torch.nn.functional.linear_cross_entropy(
+        x, y, torch.tensor([1, 0])
+    ),
+    "linear cross entropy in places": lambda torch, x, y: torch.nn.functional.linear_cross_entropy(
+        x, y[:, None], torch.tensor([[1], [0]])
+    ),
+    "prelu of a row": lambda torch, x, y: torch.nn.functional.prelu(-x[0], y[0, :1]).sum(),
+    "logsigmoid": lambda torch, x, y: torch.nn.functional.logsigmoid(x * y).sum(),
+}
+
 # The same, but for the signs of dimensions.
 NAMED: dict[str, Any] = {
     "adaptive_avg_pool1d to one": lambda torch, x, y: (

@@ -144,6 +144,18 @@ DERIVED: dict[str, Any] = {
     "a layer of a batch": lambda torch, x, y: torch.nn.Linear(3, 2)(x.view(1, 2, 3)).sum(),
     "addmm": lambda torch, x, y: torch.addmm(y[:, 0], x, y.t()).sum(),
     "linear": lambda torch, x, y: torch.nn.functional.linear(x, y).sum(),
+    "linear with bias of a row": lambda torch, x, y: torch.nn.functional.linear(
+        x[0], y, y[0, :2]
+    ).sum(),
+    "linear with bias of a batch": lambda torch, x, y: torch.nn.functional.linear(
+        x.view(1, 2, 3), y, y[0, :2]
+    ).sum(),
+    "linear with a bias that has gaps": lambda torch, x, y: torch.nn.functional.linear(
+        x.view(1, 2, 3), y, y[:, 0]
+    ).sum(),
+    "linear with bias of transposed rows": lambda torch, x, y: torch.nn.functional.linear(
+        x.view(2, 1, 3).expand(2, 4, 3).transpose(0, 1), y, y[0, :2]
+    ).sum(),
     "linear with bias": lambda torch, x, y: torch.nn.functional.linear(x, y, y[:, 0]).sum(),
     "transpose": lambda torch, x, y: (x.t() * y.t()).sum(),
     "permute": lambda torch, x, y: (x.permute(1, 0) * 2).sum(),

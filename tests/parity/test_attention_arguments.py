@@ -44,9 +44,9 @@ def given_masks(**masks: Any) -> dict[str, Any]:
 
 
 def hinted(draw: Draw, name: str, hint: str, *shape: int) -> dict[str, Any]:
-    """A mask, and whether it is causal: what is said of it must be true, or there must be none."""
+    """A mask, and whether it is causal: what is said of it is believed, also where it is wrong."""
     kind = draw(MASKS)
-    hints = draw(some(**{hint: flags})) if kind in ("none", "causal") else {}
+    hints = draw(some(**{hint: flags}))
     return hints | given_masks(**{name: mask(kind, *shape)})
 
 

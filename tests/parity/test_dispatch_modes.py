@@ -347,7 +347,22 @@ def loading(torch, x, y):
     list(torch.utils.data.DataLoader([1.0, 2.0, 3.0], batch_size=2))
 
 
+def attention(torch, x, y):
+    """A stack of layers, of which a mask is found to be the causal one."""
+    layer = torch.nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True)
+    encoder = torch.nn.TransformerEncoder(layer, 2)
+    sequences, later = torch.ones(2, 3, 4), torch.ones(3, 3).triu(1).bool()
+    padding = torch.zeros(2, 3).bool()
+    for masks in ({}, {"mask": later}, {"src_key_padding_mask": padding}):
+        encoder(sequences, **masks)
+    encoder(sequences, later, padding)
+    heads = torch.nn.MultiheadAttention(4, 2)
+    heads(*[torch.ones(3, 4)] * 3)
+    heads(*[torch.ones(3, 2, 4)] * 3, average_attn_weights=False)
+
+
 PROGRAMS = [
+    attention,
     types_of_numbers,
     ranges,
     loading,

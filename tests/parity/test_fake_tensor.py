@@ -105,3 +105,10 @@ def test_operations_are_counted_inside(torch):
                 net(library.randn(4, 3, 8, 8)).sum().backward()
         found.append(counted.get_total_flops())
     assert found[0] == found[1] > 0
+
+
+def test_what_makes_no_tensors_is_answered(torch):
+    for library in (compat, torch):
+        with fakes(library).FakeTensorMode(), library.profiler.record_function("a range"):
+            assert library.can_cast(library.int64, library.float32)
+            assert library.promote_types(library.int8, library.float32) is library.float32

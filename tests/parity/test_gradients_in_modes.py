@@ -1,11 +1,13 @@
 """How gradients come into `.grad` where a mode sees the pass: PyTorch's steps, all or none."""
 
+import contextlib
 import threading
 
 import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
+from adjoint.compat.torch.overrides import enable_reentrant_dispatch
 from adjoint.compat.torch.utils._python_dispatch import TorchDispatchMode
 from tests.parity.test_dispatch_modes import shown
 
@@ -49,6 +51,12 @@ def shared_by_leaves(torch, run):
 def summed_up(torch, run):
     x = ones(torch, 3)
     run(lambda: (x + x).backward(torch.ones(3)))
+    return [x]
+
+
+def of_one_row(torch, run):
+    x = torch.ones(1, 2, 3, requires_grad=True)
+    run(lambda: (x.transpose(0, 1) * 2).sum().backward())
     return [x]
 
 
@@ -106,6 +114,14 @@ def only_some(torch, run):
     return [x, y]
 
 
+def of_a_shifted_layer(torch, run):
+    """The shift gets its gradient first, then the input, and the weight when it is turned back."""
+    x, weight, bias = ones(torch, 2, 3), ones(torch, 4, 3), ones(torch, 4)
+    run(lambda: torch.nn.functional.linear(x, weight, bias).sum().backward())
+    run(lambda: torch.nn.functional.linear(x[None], weight, bias).sum().backward())
+    return [x, weight, bias]
+
+
 def of_a_layer(torch, run):
     layer = torch.nn.Linear(3, 2, bias=False)
     torch.nn.init.ones_(layer.weight)
@@ -129,6 +145,8 @@ PROGRAMS = [
     hooked,
     only_some,
     of_a_layer,
+    of_a_shifted_layer,
+    of_one_row,
 ]
 
 
@@ -247,7 +265,7 @@ def test_a_pass_inside_a_mode_adds_to_the_same_gradient():
     class Again(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             if func is compat.ops.aten.add_.Tensor:
-                with compat.enable_grad():
+                with enable_reentrant_dispatch():
                     (x * 10).sum().backward()
             return func(*args, **(kwargs or {}))
 
@@ -275,3 +293,25 @@ def test_threads_with_modes_and_without_add_exactly():
     for thread in threads:
         thread.join()
     np.testing.assert_array_equal(x.grad.numpy(), np.full(1000, 200.0))
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 1), (1, 0), (1, 1)])
+def test_a_checkpoint_is_run_again_in_a_mode_or_without(before, after):
+    """What it saves the first time is what it saves the second, also of a linear layer."""
+
+    class Looking(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    modes = [contextlib.nullcontext, Looking]
+    layer = compat.nn.Linear(3, 3)
+    x = compat.ones(2, 3, requires_grad=True)
+    layer(layer(x).relu()).sum().backward()
+    wanted, x.grad = x.grad, None
+    with modes[before]():
+        loss = compat.utils.checkpoint.checkpoint(
+            lambda x: layer(layer(x).relu()), x, use_reentrant=False
+        ).sum()
+    with modes[after]():
+        loss.backward()
+    np.testing.assert_allclose(x.grad.numpy(), wanted.numpy(), rtol=1e-6)

@@ -19,6 +19,8 @@ PROGRAMS = {
     "nothing": lambda torch: lambda x: None,
     "einsum": lambda torch: lambda x, y: torch.einsum("i,j->ij", x, y),
     "softmax": lambda torch: lambda x: x.softmax(0),
+    "a range": lambda torch: torch.profiler.record_function("of a function")(lambda x: x + 1),
+    "types": lambda torch: lambda x: x.to(torch.promote_types(torch.float64, torch.int64)),
 }
 
 

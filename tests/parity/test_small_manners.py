@@ -343,3 +343,52 @@ def test_programs_may_filter_the_warning_about_graphs_of_gradients(torch):
             warnings.filterwarnings("ignore", r"Using backward\(\) with create_graph=True")
             (x * x).sum().backward(create_graph=True)
         x.grad = None
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 3, 3), (2, 3, 1, 1), (1, 1, 1, 1), (2, 3, 4, 5)])
+def test_a_layout_that_strides_do_not_tell_is_made(torch, shape):
+    """A tensor that lies in two orders at once is the one of its strides alone."""
+    found = []
+    for library in (compat, torch):
+        plain = library.ones(shape)
+        last = plain.to(memory_format=library.channels_last)
+        found.append(
+            [
+                last is plain,
+                tuple(last.stride()),
+                last.to(memory_format=library.channels_last) is last,
+                last.to(memory_format=library.contiguous_format) is last,
+                plain.to(memory_format=library.preserve_format) is plain,
+                plain.contiguous(memory_format=library.channels_last) is plain,
+            ]
+        )
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", ["bool", "uint8", "int64", "float32", "complex64"])
+def test_tensors_are_made_for_tests(torch, kind):
+    for options in ({}, {"low": 0, "high": 2}, {"noncontiguous": True}, {"exclude_zero": True}):
+        looks = []
+        for library in (compat, torch):
+            dtype = getattr(library, kind)
+            made = library.testing.make_tensor((40, 5), dtype=dtype, device="cpu", **options)
+            parts = library.view_as_real(made) if kind == "complex64" else made
+            ends = (parts.double().min().round().item(), parts.double().max().round().item())
+            zeros = bool((made == 0).any()) if "exclude_zero" in options else None
+            looks.append((tuple(made.shape), made.is_contiguous(), ends, zeros))
+        assert looks[0] == looks[1]
+    with pytest.raises(ValueError, match="low must be below high"):
+        compat.testing.make_tensor(2, dtype=compat.float32, device="cpu", low=1, high=0)
+
+
+def test_sparse_tensors_are_compared(torch):
+    for library in (compat, torch):
+        close = library.testing.assert_close
+        sparse = library.eye(3).to_sparse()
+        twice = library.sparse_coo_tensor([[0, 1, 2, 2], [0, 1, 2, 2]], [1.0, 1.0, 0.5, 0.5])
+        close(sparse, sparse.clone())
+        close(sparse.to_sparse_csr(), library.eye(3).to_sparse_csr())
+        close(sparse, library.eye(3), check_layout=False)
+        for other in (sparse * 2, twice, library.eye(3), library.eye(3).flip(0).to_sparse()):
+            with pytest.raises(AssertionError):
+                close(sparse, other)

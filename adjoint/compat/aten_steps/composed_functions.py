@@ -112,7 +112,7 @@ _SCALED: Final = Operation(
     lambda ask, wanted, args, results, grad: (ask("mul.Scalar", grad, args[1]),),
     changing=(0,),
 )
-_DIVIDED: Final = Operation(
+DIVIDED: Final = Operation(
     "div.Scalar",
     (0,),
     lambda ask, wanted, args, results, grad: (ask("div.Scalar", grad, args[1]),),
@@ -269,7 +269,7 @@ def _trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
         return _SCALED(sub(sum(y, dim), ends), 1 if dx is None else dx)
     place = normal_dim(dim, y.ndim)
     areas = _areas(y, x, place)
-    return NotImplemented if areas is None else _DIVIDED(sum(areas, place), 2.0)
+    return NotImplemented if areas is None else DIVIDED(sum(areas, place), 2.0)
 
 
 def _cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
@@ -280,7 +280,7 @@ def _cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -
         left, right = _ends(y, place)
         return cumsum(_SCALED(add(right, left), (1 if dx is None else dx) / 2), dim)
     areas = _areas(y, x, place)
-    return NotImplemented if areas is None else _DIVIDED(cumsum(areas, place), 2.0)
+    return NotImplemented if areas is None else DIVIDED(cumsum(areas, place), 2.0)
 
 
 # ---- slopes ----
@@ -308,9 +308,9 @@ def _slopes(input: Any, dim: int, step: float) -> Any:
     ):
         left = basic_index(input, (*before, low))
         right = basic_index(input, (*before, high))
-        found.append(_DIVIDED(sub(right, left), step))
+        found.append(DIVIDED(sub(right, left), step))
     inner, first, last = found
-    return cat([first, _DIVIDED(inner, 2), last], dim)
+    return cat([first, DIVIDED(inner, 2), last], dim)
 
 
 def _diff(input: Any, n: int = 1, dim: int = -1, *rest: Any, **more: Any) -> Any:

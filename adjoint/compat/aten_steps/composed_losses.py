@@ -5,23 +5,24 @@ from typing import Any, Final
 
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.compat.aten_steps.answering import asking
+from adjoint.compat.aten_steps.composed_functions import DIVIDED
 from adjoint.compat.aten_steps.composed_products import SCALED
 from adjoint.compat.aten_steps.composed_samples import SHIFTED
 from adjoint.compat.aten_steps.products import common
 from adjoint.compat.aten_steps.recorded import Operation, recording
 from adjoint.compat.torch_tree import ops
-from adjoint.dtypes import FLOAT, int64
+from adjoint.dtypes import int64
 from adjoint.ops.arranging.conversion import (
     clone,
     contiguous,
     contiguous_format,
     preserve_format,
 )
-from adjoint.ops.arranging.indexing import masked_fill
-from adjoint.ops.arranging.shape import expand, reshape
+from adjoint.ops.arranging.indexing import gather, masked_fill
+from adjoint.ops.arranging.shape import expand, flatten, reshape
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.elementwise.arithmetic import add, div, mul, neg, sub
-from adjoint.ops.elementwise.comparison import eq, le, ne
+from adjoint.ops.elementwise.comparison import bitwise_not, eq, le, ne
 from adjoint.ops.elementwise.powers import exp, log, pow, sqrt
 from adjoint.ops.elementwise.selection import clamp_min, minimum, where
 from adjoint.ops.neural.losses import variances
@@ -246,12 +247,74 @@ def _cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    smoothed = target.dtype.category >= FLOAT or label_smoothing
     old = size_average is not None or reduce is not None or reduction not in _NUMBERS
-    if smoothed or old or not _are_classes(input, target, weight):
+    dim = 0 if input.ndim == 1 else 1
+    if old or not 0 <= label_smoothing <= 1:
         return NotImplemented
-    logarithms = log_softmax(input, 0 if input.ndim == 1 else 1)
-    return _nll_loss(logarithms, target, weight, None, ignore_index, None, reduction)
+    if _are_chances(input, target, weight):
+        return _by_chances(input, target, weight, dim, reduction, label_smoothing)
+    if not _are_classes(input, target, weight):
+        return NotImplemented
+    logarithms = log_softmax(input, dim)
+    loss = _nll_loss(logarithms, target, weight, None, ignore_index, None, reduction)
+    if not label_smoothing:
+        return loss
+    ignored = target, ignore_index
+    smooth = _of_all_classes(logarithms, ignored, weight, dim, reduction)
+    smooth = SCALED(smooth, label_smoothing / input.shape[dim])
+    return add(SCALED(loss, 1 - label_smoothing), smooth)
+
+
+def _are_chances(input: Any, target: Any, weight: Any) -> bool:
+    """Whether targets are chances of all classes, and weights one for each class."""
+    if target.dtype is not input.dtype or tuple(target.shape) != tuple(input.shape):
+        return False
+    if not input.numel() or not input.ndim:
+        return False
+    classes = (input.shape[0 if input.ndim == 1 else 1],)
+    return weight is None or (tuple(weight.shape) == classes and weight.dtype is input.dtype)
+
+
+def _weighted(values: Any, weight: Any, dim: int, product: Any = None) -> Any:
+    """Values times the weights of their classes; the product is made after those are arranged."""
+    if weight is not None and (product is None or values.ndim > 1):
+        sizes = [1] * values.ndim
+        sizes[dim] = weight.shape[0]
+        weight = reshape(weight, sizes)
+    values = values if product is None else mul(values, product)
+    return values if weight is None else mul(values, weight)
+
+
+def _by_chances(
+    input: Any, target: Any, weight: Any, dim: int, reduction: str, label_smoothing: float
+) -> Any:
+    """Cross entropy of all classes, by how likely each is to be."""
+    logarithms, classes = log_softmax(input, dim), input.shape[dim]
+    if label_smoothing:
+        target = SHIFTED(SCALED(target, 1 - label_smoothing), label_smoothing / classes)
+    products = _weighted(logarithms, weight, dim, target)
+    if reduction == "none":
+        return neg(sum(products, [dim]))
+    loss = neg(sum(products))
+    return DIVIDED(loss, input.numel() / classes) if reduction == "mean" else loss
+
+
+def _of_all_classes(
+    logarithms: Any, ignored: tuple[Any, int], weight: Any, dim: int, reduction: str
+) -> Any:
+    """The loss as if each class were as likely: what a smoothed label takes a part of."""
+    target, index = ignored
+    losses = neg(sum(_weighted(logarithms, weight, dim), [dim]))
+    left_out = eq(target, index)
+    losses = apply_inplace(masked_fill, [losses, left_out, 0])
+    if reduction != "mean":
+        return sum(losses) if reduction == "sum" else losses
+    if weight is None:
+        count = sum(bitwise_not(left_out))
+    else:
+        count = gather(weight, 0, flatten(masked_fill(target, left_out, 0)))
+        count = sum(apply_inplace(masked_fill, [count, flatten(left_out), 0]))
+    return div(sum(losses), count)
 
 
 # ---- margins ----

@@ -6,20 +6,45 @@ from typing import Any, Final
 from adjoint.call.context import is_recording
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside
+from adjoint.compat.aten_steps.products import in_rows
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.compat.torch_tree import ops
 from adjoint.dtypes import bool_
 from adjoint.ops.arranging.arrange import repeat_interleave
 from adjoint.ops.arranging.conversion import strided
-from adjoint.ops.arranging.shape import movedim, permute, reshape, unsqueeze
+from adjoint.ops.arranging.shape import movedim, permute, reshape, t, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.arithmetic import add, mul
+from adjoint.ops.matrices.added_products import addmm
 from adjoint.ops.matrices.einsum import equation_of, label_sizes, labels_of
-from adjoint.ops.matrices.matmul import matmul, mT
+from adjoint.ops.matrices.matmul import matmul, mm, mT
 from adjoint.ops.reducing.reduction import sum
 from adjoint.tensors.tensor import Tensor
+
+# ---- linear layers ----
+
+
+def _linear(input: Any, weight: Any, bias: Any) -> Any:
+    """Of rows, with the weight turned over in a node of its own; a shift is added to them."""
+    if bias is None and (input.ndim, weight.ndim) == (1, 2):
+        turned = t(weight)
+        return mm(unsqueeze(input, 0), turned).squeeze_(0)
+    if bias is None or weight.ndim != 2:
+        product = matmul(input, t(weight))
+        return product if bias is None else add(product, bias)
+    if input.ndim == 2:
+        return addmm(bias, input, t(weight))
+    if not in_rows(input, bias):
+        return add(matmul(input, t(weight)), bias)
+    front = input.shape[:-1]
+    rows = input.view(math.prod(front), input.shape[-1])
+    return addmm(bias, rows, t(weight)).view(*front, weight.shape[0])
+
+
+# Ops that are several in PyTorch, in whose nodes a recorded call is taken apart.
+APART: Final[dict[str, Any]] = {"linear": _linear}
 
 # ---- sums of products over labelled dimensions ----
 

@@ -4,6 +4,7 @@ import math
 from typing import Any, Final
 
 from adjoint.call.context import is_recording
+from adjoint.compat.aten_networks import falling
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import powers
 from adjoint.compat.aten_steps.kept import (
@@ -416,7 +417,7 @@ def _threshold(ask: Steps, kept: Kept, grad: Any) -> Any:
 def _logsigmoid(ask: Steps, kept: Kept, grad: Any) -> Any:
     input = kept.value(0)
     with unseen():
-        rest = input.new_zeros((0,))
+        rest = falling(input)
     return (ask("log_sigmoid_backward", grad, input, rest),)
 
 

@@ -14,7 +14,7 @@ from adjoint.tensors.tensor import Tensor
 def handed(leaf: Any, grad: Any, owned: bool) -> Tensor:
     """The first gradient of a leaf: laid out as that is, and a copy if others hold it."""
     dense = _is_dense(leaf)
-    if owned and (grad.stride() == leaf.stride() if dense else grad.is_contiguous()):
+    if owned and (_lies_as(grad, leaf) if dense else grad.is_contiguous()):
         return grad.detach()  # type: ignore[no-any-return]
     if not dense:
         return retained(grad)
@@ -58,6 +58,12 @@ def passed(node: Any, grad: Any, replay: Any) -> list[Any] | None:
 
 # Changes whose result says enough of what was there, or of which nothing is kept.
 _BY_RESULT: Final = ("elu", "selu", "celu", "leaky_relu", "acosh", "asinh", "atanh")
+
+
+def _lies_as(grad: Any, leaf: Any) -> bool:
+    """Whether a gradient is laid out as its leaf; where there is one element alone, any way is."""
+    pairs = zip(grad.shape, grad.stride(), leaf.stride())
+    return all(one == other for size, one, other in pairs if size != 1)
 
 
 def _is_dense(tensor: Any) -> bool:

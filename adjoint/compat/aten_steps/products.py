@@ -48,11 +48,17 @@ def common(first: Any, second: Any) -> tuple[int, ...]:
     return tuple(b if a == 1 else a for a, b in pairs)
 
 
+def in_rows(input: Any, bias: Any) -> bool:
+    """Whether PyTorch adds a linear layer's shift to rows, all of them in one matrix."""
+    return bool(bias.ndim == 1 and bias.is_contiguous() and input.is_contiguous())
+
+
 def _linear(ask: Steps, input: Any, weight: Any, bias: Any) -> Any:
-    if weight.ndim != 2:
+    shifted = bias is not None and input.ndim != 2
+    if weight.ndim != 2 or (shifted and not in_rows(input, bias)):
         product = _matmul(ask, input, ask("t", weight))
         return product if bias is None else ask("add", product, bias)
-    if input.ndim != 2 and bias is not None:
+    if shifted:
         flat = reshaped(ask, input, (math.prod(input.shape[:-1]), input.shape[-1]))
         product = ask("addmm", bias, flat, ask("t", weight))
         return ask("view", product, [*input.shape[:-1], weight.shape[0]])

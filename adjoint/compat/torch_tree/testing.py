@@ -4,11 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adjoint import dtypes
+from adjoint.creation.factories import empty
 from adjoint.creation.from_memory import as_tensor
 from adjoint.dtypes import dtype, promote_types
+from adjoint.ops.arranging.conversion import (
+    finfo,
+    sparse_bsc,
+    sparse_bsr,
+    sparse_coo,
+    sparse_csc,
+    sparse_csr,
+)
 from adjoint.ops.elementwise.comparison import isclose
 from adjoint.tensors.tensor import Tensor
-from adjoint.testing import make_tensor as make_tensor
 
 _ABSOLUTE = 1e-5
 _RELATIVE = {
@@ -61,6 +69,7 @@ def assert_close(
     if not allow_subclasses and type(actual) is not type(expected):
         raise TypeError(f"assert_close: {type(actual)} and {type(expected)} are different types")
     checks: list[tuple[bool, str, Callable[[Any], Any]]] = [
+        (check_layout, "layout", lambda tensor: tensor.layout),
         (check_device, "device", lambda tensor: tensor.device),
         (check_dtype, "dtype", lambda tensor: tensor.dtype),
         (check_stride, "stride", lambda tensor: tensor.stride()),
@@ -96,6 +105,16 @@ def _is_row(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
+# What sparse tensors are compared by: where their elements are, and these.
+_PARTS: dict[Any, tuple[str, ...]] = {
+    sparse_coo: ("_indices", "_values"),
+    sparse_csr: ("crow_indices", "col_indices", "values"),
+    sparse_csc: ("ccol_indices", "row_indices", "values"),
+    sparse_bsr: ("crow_indices", "col_indices", "values"),
+    sparse_bsc: ("ccol_indices", "row_indices", "values"),
+}
+
+
 def _compare_tensors(actual: Any, expected: Any, where: str, rules: _Rules) -> None:
     if (rules.rtol is None) != (rules.atol is None):
         raise ValueError("assert_close: give both rtol and atol, or neither")
@@ -107,6 +126,12 @@ def _compare_tensors(actual: Any, expected: Any, where: str, rules: _Rules) -> N
     for name, ask in rules.checks.items():
         if not numbers and ask(a) != ask(b):
             raise AssertionError(f"{name} differs{where}: {ask(a)} and {ask(b)}")
+    if a.layout is not b.layout:
+        a, b = a.to_dense(), b.to_dense()
+    for part in _PARTS.get(a.layout, ()):
+        _compare_tensors(getattr(a, part)(), getattr(b, part)(), f"{where}, {part}", rules)
+    if a.layout in _PARTS:
+        return
     rtol, atol = rules.tolerances(a.dtype, b.dtype)
     common = promote_types(a.dtype, b.dtype)
     one, other = a.detach().cpu().to(common), b.detach().cpu().to(common)
@@ -150,3 +175,40 @@ def assert_allclose(
         check_dtype=False,
         msg=msg or None,
     )
+
+
+def make_tensor(
+    *shape: Any,
+    dtype: Any,
+    device: Any,
+    low: float | None = None,
+    high: float | None = None,
+    requires_grad: bool = False,
+    noncontiguous: bool = False,
+    exclude_zero: bool = False,
+    memory_format: Any = None,
+) -> Any:
+    """Numbers at random from low on, below high; of each type those that it can hold."""
+    if noncontiguous and memory_format is not None:
+        raise ValueError("make_tensor: noncontiguous=True leaves no memory_format to be kept")
+    sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
+    room = (*sizes[:-1], 2 * sizes[-1]) if noncontiguous and sizes else sizes
+    made: Any = empty(room, dtype=dtype, device=device)
+    whole = not (dtype.is_floating_point or dtype.is_complex)
+    least = (0 if dtype in (dtypes.bool_, dtypes.uint8) else -9) if low is None else low
+    most = (10 if whole else 9) if high is None else high
+    most = min(most, 2) if dtype is dtypes.bool_ else most
+    if not least < most:
+        raise ValueError(f"make_tensor: low must be below high, got {least} and {most}")
+    if dtype.is_complex:
+        made.real.uniform_(least, most)
+        made.imag.uniform_(least, most)
+    elif dtype.is_floating_point:
+        made.uniform_(least, most)
+    else:
+        made.random_(int(least), int(most))
+    if exclude_zero:
+        made[made == 0] = 1 if whole else finfo(dtype).tiny
+    made = made[..., ::2] if noncontiguous and sizes else made
+    made = made if memory_format is None else made.clone(memory_format=memory_format)
+    return made.requires_grad_() if requires_grad else made

@@ -101,7 +101,7 @@ class MultiheadAttention(Module):
         attn_mask = as_added(attn_mask, "attn_mask", query.dtype)
         if turned:
             given = {id(each): each for each in (query, key, value)}  # one stays one
-            given = {name: each.transpose(0, 1) for name, each in given.items()}
+            given = {name: each.transpose(1, 0) for name, each in given.items()}
             query, key, value = (given[id(each)] for each in (query, key, value))
         out, weights = functional.multi_head_attention_forward(
             query,
@@ -128,4 +128,4 @@ class MultiheadAttention(Module):
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
         )
-        return (out.transpose(0, 1) if turned else out), weights
+        return (out.transpose(1, 0) if turned else out), weights

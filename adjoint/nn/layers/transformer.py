@@ -39,8 +39,7 @@ def _is_causal(mask: Any, hint: bool | None, size: int) -> bool:
     """Whether a mask is the causal one; taken from the hint where there is one."""
     if hint is not None or mask is None or tuple(mask.shape) != (size, size):
         return bool(hint)
-    added = as_added(mask, "mask", mask.dtype if mask.dtype.is_floating_point else None)
-    return bool((added == _causal_mask(size, mask.device, added.dtype)).all())
+    return bool((mask == _causal_mask(size, mask.device, mask.dtype)).all())
 
 
 class _Layer(Module):
@@ -106,8 +105,8 @@ class TransformerEncoderLayer(_Layer):
     ) -> Any:
         """The sequence after this layer."""
         options: dict[str, Any] = {
-            "attn_mask": as_added(src_mask, "src_mask", src.dtype),
             "key_padding_mask": as_added(src_key_padding_mask, "src_key_padding_mask", src.dtype),
+            "attn_mask": as_added(src_mask, "src_mask", src.dtype),
             "need_weights": False,
             "is_causal": is_causal,
         }
@@ -189,10 +188,12 @@ class TransformerEncoder(_Stack):
         """The sequence after all layers."""
         first = getattr(getattr(self.layers[0], "self_attn", None), "batch_first", False)
         length = src.shape[1 if first and src.ndim == 3 else 0]
+        padding = as_added(src_key_padding_mask, "src_key_padding_mask", src.dtype)
+        mask = as_added(mask, "mask", src.dtype)
         return self._through(
             src,
-            src_mask=as_added(mask, "mask", src.dtype),
-            src_key_padding_mask=as_added(src_key_padding_mask, "src_key_padding_mask", src.dtype),
+            src_mask=mask,
+            src_key_padding_mask=padding,
             is_causal=_is_causal(mask, is_causal, length),
         )
 

@@ -260,7 +260,7 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
         result = to_copy(result, dtype=kind, memory_format=order)
     if where is not None and not same_place(where, self.device):
         result = moved(result, where)
-    reordered = order is not None and not is_contiguous(self, order)
+    reordered = order is not None and not _lies_plainly(self, order)
     if result is self and (reordered or asked.get("copy")):
         result = to_copy(self, memory_format=order)
     return result
@@ -369,6 +369,25 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
     if rank is None:
         return memory_format is preserve_format or bool(xp.is_contiguous(array))
     return self.ndim == rank and bool(xp.is_contiguous(xp.moveaxis(array, 1, -1)))
+
+
+def _lies_plainly(self: Tensor, order: Any) -> bool:
+    """Whether the elements lie in an order, and their strides tell that of others apart."""
+    if order is preserve_format or not is_contiguous(self, order):
+        return order is preserve_format
+    if order is contiguous_format and self.ndim not in CHANNELS_RANK.values():
+        return True
+    return _channels_vary_first(self.shape, stride(self)) == (order is not contiguous_format)
+
+
+def _channels_vary_first(shape: Any, strides: Any) -> bool:
+    """Whether strides are those of channels last; of single elements not, as in PyTorch."""
+    step = 0
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        if not shape[dim] or strides[dim] < step or (dim == 0 and step == strides[1]):
+            return False
+        step = strides[dim] * max(shape[dim], 1)
+    return bool(strides[1])
 
 
 def lies_in_order(value: Any) -> bool:

@@ -454,6 +454,8 @@ def prelu(input: Value, weight: Value) -> Value:
             f"prelu(): input and weight must have one data type, got {input.dtype} and "
             f"{weight.dtype}"
         )
+    if input.ndim == weight.ndim == 1:
+        return leaky_by(input, weight)
     ahead = (1, count) if input.ndim > 1 else (count,) * min(input.ndim, 1)
     return leaky_by(input, reshape(weight, (*ahead, *(1,) * (input.ndim - 2))))
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from adjoint.compat.aten_steps.asking import unseen
+from adjoint.compat.private_functions import OF_TYPES
 from adjoint.compat.tags import Tag
 from adjoint.compat.torch_tree.utils._python_dispatch import (
     TorchDispatchMode,
@@ -163,6 +164,8 @@ class FakeTensorMode(TorchDispatchMode):
         name = func.overloadpacket.__name__
         if func.namespace == "prim":
             return _fakes((args, kwargs))[0].fake_device
+        if func.namespace == "profiler" or name in OF_TYPES:  # no tensors have to do with it
+            return func(*args, **kwargs)
         if name in _FRESH and not isinstance(args[0], FakeTensor):
             number = args[0].clone() if args[0].numel() == 1 else None
             return self.fake_of(args[0], number)

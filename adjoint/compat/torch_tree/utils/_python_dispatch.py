@@ -23,6 +23,7 @@ from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Layer, lies_in
 from adjoint.compat import dispatched_looks
 from adjoint.compat.aten_forms import bound
+from adjoint.compat.aten_steps import composed_products
 from adjoint.compat.aten_steps.answering import (
     DISABLED,
     GROUND,
@@ -249,6 +250,7 @@ class TorchDispatchMode(Scope):
         upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
         upper.handed, upper.retained, upper.copied = handed, retained, copied
         upper.passed, upper.stepped, upper.marked = passed, stepped, _marked
+        upper.apart = composed_products.APART
         return replaced(outer, {"modes": (*outer.modes, self)})
 
     @classmethod

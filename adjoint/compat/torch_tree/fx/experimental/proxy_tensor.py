@@ -10,10 +10,12 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from adjoint.autograd.profiler import record_function
 from adjoint.call.context import current
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import lies_in
 from adjoint.compat.aten_steps.answering import GROUND
+from adjoint.compat.private_functions import OF_TYPES
 from adjoint.compat.torch_tree._subclasses.fake_tensor import FakeTensor
 from adjoint.compat.torch_tree.fx.codegen import PyTreeCodeGen, PyTreeInfo
 from adjoint.compat.torch_tree.fx.graph import Graph
@@ -49,6 +51,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def stands_for(self, value: Any) -> Any:
         """What an argument is in the graph."""
+        if isinstance(value, record_function):
+            return self.known[id(value)][1]
         if not isinstance(value, Tensor):
             return value
         found = self.known.get(id(value.array))
@@ -85,6 +89,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             if answer is not NotImplemented:
                 return answer
         name = func.overloadpacket.__name__
+        if name in OF_TYPES:
+            return func(*args, **options)
         if name == _VALUE and id(args[0].array) in self.known:
             raise RuntimeError(
                 f"{func}: the value of a tensor that is traced was asked for, by item() or a "
@@ -96,6 +102,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         node = self.graph.call_function(shown, given, named_too, name=shown.overloadpacket.__name__)
         if isinstance(answer, Tensor):
             self.note(answer, node)
+        elif isinstance(answer, record_function):
+            self.known[id(answer)] = (answer, node)
         elif isinstance(answer, (tuple, list)):
             for place, each in enumerate(answer):
                 if isinstance(each, Tensor):
