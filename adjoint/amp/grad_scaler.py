@@ -141,6 +141,30 @@ class GradScaler:
         """What losses are multiplied by."""
         return float(self._scale) if self._enabled else 1.0
 
+    def get_growth_factor(self) -> float:
+        """What the scale is multiplied by after steps without overflow."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Multiply the scale by another number after such steps."""
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        """What the scale is multiplied by after an overflow."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Multiply the scale by another number after an overflow."""
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        """After how many steps without overflow the scale grows."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Let the scale grow after another number of steps."""
+        self._growth_interval = new_interval
+
     def state_dict(self) -> dict[str, Any]:
         """The scale and how it changes."""
         if not self._enabled:
