@@ -61,4 +61,6 @@ def is_first_tensor_alone(tensors: list[Any]) -> bool:
         if getrefcount(extras.base) > ALONE_IN_LIST:
             return False
         allowed += 1  # for the Tensor of which this one is a view
+    elif extras is not None and extras.origin is not None and extras.origin is array.base:
+        allowed += 1  # for what storage offsets count from
     return array.base is None or getrefcount(array.base) <= allowed

@@ -57,6 +57,8 @@ from adjoint.call.record import (
     record,
     settle,
     to_keep,
+    unlink,
+    watch_results,
 )
 from adjoint.dtypes import can_cast, of_python_scalar
 from adjoint.tensors.core import (
@@ -582,7 +584,10 @@ def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
     if op.dims:
         values = op.counted_from_end(values)
     recorded = settings.recording and bool(op.inputs)
+    if not op.view:
+        unlink(results, [])
     keep_history(op, values, results, several, None, recorded, settings)
+    watch_results(results)
     if op.view and isinstance(values[0], Tensor):
         for result in results:
             if result.extras is not None:

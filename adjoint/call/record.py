@@ -18,6 +18,7 @@ from adjoint.call.layers import open_levels
 from adjoint.call.op_node import OpNode, Rest
 from adjoint.call.rule import Plan
 from adjoint.tensors.core import (
+    DEFAULT_VIEW,
     INFERENCE_VIEW,
     MULTI_OUTPUT_VIEW,
     NO_GRAD_VIEW,
@@ -391,6 +392,35 @@ def beginning(source: Tensor) -> Any:
     """The array whose first element the storage offsets of what shows a tensor count from."""
     whole = source.whole_array()
     return source.array if whole is None else whole
+
+
+def unlink(results: list[Any], given: list[Any]) -> None:
+    """Let results be no views, but of what was given: others, made below, belong to nobody."""
+    for result in results:
+        extras = result.extras
+        if extras is not None and extras.base is not None and not is_among(extras.base, given):
+            extras.origin = result.whole_array()
+            extras.base, extras.steps, extras.creation = None, (), DEFAULT_VIEW
+
+
+def is_among(base: Any, given: list[Any]) -> bool:
+    """Whether a base is one of the tensors given, or what one of them is a view of."""
+    for tensor in given:
+        if tensor is base or (tensor.extras is not None and tensor.extras.base is base):
+            return True
+    return False
+
+
+def watch_results(results: list[Any]) -> None:
+    """Let nodes learn of changes to results whose versions were counted before they had a node."""
+    for result in results:
+        extras, node = result.extras, result.node
+        if extras is None or extras.counter is None or not isinstance(node, OpNode):
+            continue
+        if extras.counter.value and len(results) == 1:
+            node.watches().version = extras.counter.value
+        if not extras.counter.value or len(results) == 1:
+            node.watch(result.output_number, extras.counter)
 
 
 def link_views(

@@ -215,3 +215,22 @@ def _result_type(library, name, kind):
     with library.autocast("cpu", dtype=library.float16):
         result = getattr(home, name)(*arguments)
     return str(result.dtype).rpartition(".")[2]
+
+
+def test_how_a_scale_changes_can_be_read_and_set():
+    scaler = GradScaler("cpu", init_scale=8.0)
+    found = scaler.get_growth_factor(), scaler.get_backoff_factor(), scaler.get_growth_interval()
+    assert found == (2.0, 0.5, 2000)
+    scaler.set_growth_factor(3.0)
+    scaler.set_backoff_factor(0.25)
+    scaler.set_growth_interval(1)
+    weight = adjoint.ones(1, requires_grad=True)
+    optimizer = adjoint.optim.SGD([weight], 0.1)
+    scales = []
+    for factor in (1.0, float("inf")):
+        optimizer.zero_grad()
+        scaler.scale((weight * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+    assert scales == [24.0, 6.0]

@@ -358,3 +358,32 @@ def test_operations_by_their_overloads_are_traced():
     assert isinstance(node.target, compat._ops.OpOverload)
     assert "torch.ops.aten.add.Tensor(x, x)" in traced.code
     assert pickle.loads(pickle.dumps(traced))(compat.ones(1)).item() == 2
+
+
+def test_normalisations_go_into_the_convolutions_before_them():
+    from adjoint.compat.torch_tree.fx.experimental.optimization import fuse
+
+    nn = compat.nn
+
+    class Network(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU())
+            self.last, self.norm = nn.Conv2d(2, 2, 1), nn.BatchNorm2d(2)
+
+        def forward(self, x):
+            both = self.last(self.inner(x))
+            return self.norm(both) + both
+
+    values = np.random.default_rng(0).normal(size=(2, 1, 5, 5)).astype(np.float32)
+    x = compat.from_numpy(values)
+    network = Network()
+    network(x)
+    network.eval()
+    fused = fuse(network)
+    names = [node.target for node in fused.graph.nodes if node.op == "call_module"]
+    assert names == ["inner.0", "inner.2", "last", "norm"]  # two use what comes before the last
+    np.testing.assert_allclose(fused(x).detach(), network(x).detach(), rtol=1e-4, atol=1e-5)
+    assert isinstance(network.inner[1], nn.BatchNorm2d)
+    with pytest.raises(AssertionError):
+        fuse(network.train())

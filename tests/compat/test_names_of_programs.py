@@ -206,6 +206,20 @@ def test_what_pytorch_was_built_for():
     assert compat.has_lapack
 
 
+def test_backward_passes_are_not_compiled():
+    with compat._dynamo.utils.maybe_enable_compiled_autograd(False):
+        pass
+    with pytest.raises(AttributeError, match="compiled_autograd is not in adjoint"):
+        compat._dynamo.utils.maybe_enable_compiled_autograd(True)
+
+
+def test_no_module_was_exported():
+    module = compat.ao.quantization.pt2e.export_utils
+    assert not module.model_is_exported(compat.nn.Linear(1, 1))
+    found = compat.distributed._composable_state._get_module_state(compat.nn.Linear(1, 1))
+    assert found is None  # nor is one spread over processes
+
+
 ALIASES = """
     add_.Tensor view.default split.Tensor transpose_.default unbind.int contiguous.default
     mul.Tensor

@@ -12,6 +12,7 @@ from adjoint.autograd.function import Function
 from adjoint.autograd.function_node import FunctionNode
 from adjoint.call.context import current, is_recording
 from adjoint.call.dispatch import tensors_in
+from adjoint.call.record import unlink
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.asking import SINGLE, Steps, meant
 from adjoint.compat.aten_steps.kept import TooLittleKeptError, beside, kept_results
@@ -178,7 +179,10 @@ class _Recorded(Function):
             with asking() as ask:
                 operation.after(ask, args, results)
         ctx.operation, ctx.named, ctx.count = operation, named, len(args)
-        values = [*args, *(() if operation.gradients is None else results)]
+        found = list(results)
+        if found and 0 not in (*kept_results(operation.name), *operation.constant):
+            found[0] = None  # the steps do without, so that programs may change it
+        values = [*args, *(() if operation.gradients is None else found)]
         saved = [
             isinstance(value, Tensor) and place not in operation.changing
             for place, value in enumerate(values)
@@ -186,6 +190,7 @@ class _Recorded(Function):
         ctx.others = [None if kept else v for v, kept in zip(values, saved, strict=True)]
         ctx.save_for_backward(*[v if kept else None for v, kept in zip(values, saved, strict=True)])
         outputs = operation.outputs or range(len(results))
+        unlink(tensors_in([results]), tensors_in(list(args)))
         if not several or len(outputs) == 1 == len(operation.outputs or ()):
             return results[0]
         ctx.set_materialize_grads(False)

@@ -34,35 +34,26 @@ class TorchVersion(str):
 
     __slots__ = ()
 
-    def _ordered(self, other: Any, compare: str) -> Any:
-        if isinstance(other, tuple | list):
-            other = ".".join(map(str, other))
-        if not isinstance(other, str):
-            return NotImplemented
-        own, its = _key(self), _key(other)
-        if its is None:  # text that is no version is compared as text
-            return getattr(str, compare)(self, other)
-        return getattr(tuple, compare)(own, its)
-
-    def __lt__(self, other: Any) -> bool:
-        return self._ordered(other, "__lt__")  # type: ignore[no-any-return]  # what tuples say
-
-    def __le__(self, other: Any) -> bool:
-        return self._ordered(other, "__le__")  # type: ignore[no-any-return]  # what tuples say
-
-    def __gt__(self, other: Any) -> bool:
-        return self._ordered(other, "__gt__")  # type: ignore[no-any-return]  # what tuples say
-
-    def __ge__(self, other: Any) -> bool:
-        return self._ordered(other, "__ge__")  # type: ignore[no-any-return]  # what tuples say
-
-    def __eq__(self, other: object) -> bool:
-        return self._ordered(other, "__eq__")  # type: ignore[no-any-return]  # what tuples say
-
     __hash__ = str.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
         return str, (str(self),)  # which PyTorch reads, too
 
 
+def _comparison(name: str) -> Any:
+    def compare(self: TorchVersion, other: Any) -> Any:
+        if isinstance(other, tuple | list):
+            other = ".".join(map(str, other))
+        if not isinstance(other, str):
+            return NotImplemented
+        its = _key(other)
+        if its is None:  # text that is no version is compared as text
+            return getattr(str, name)(self, other)
+        return getattr(tuple, name)(_key(self), its)
+
+    return compare
+
+
+for _name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__"):
+    setattr(TorchVersion, _name, _comparison(_name))
 __version__ = TorchVersion(version.__version__)

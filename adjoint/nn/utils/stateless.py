@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 from adjoint import func
+from adjoint.func.stateless import replaced
 
 
 def functional_call(
@@ -24,3 +25,11 @@ def functional_call(
     return func.functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict
     )
+
+
+def _reparametrize_module(
+    module: Any, parameters_and_buffers: dict[str, Any], *flags: bool, **options: bool
+) -> replaced:
+    """As a context: the module has the given tensors; `stack_weights` is of no account."""
+    options.pop("stack_weights", None)
+    return replaced(module, parameters_and_buffers, *flags[:2], **options)
