@@ -259,6 +259,8 @@ def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
 @composite(home="linalg")
 def linalg_householder_product(A: Value, tau: Value) -> Value:
     """The first columns of a product of reflections, as QR algorithms store it."""
+    if A.ndim < 2:
+        raise RuntimeError(f"householder_product: expected matrices, got shape {list(A.shape)}")
     rows, columns = A.shape[-2:]
     count = tau.shape[-1]
     if columns > rows or count > columns:
