@@ -249,3 +249,11 @@ def test_the_largest_norm_as_a_tensor() -> None:
         most, values = library.tensor(1.0), library.ones(2, 3)
         shrunk = library.renorm(values, 2, 1, most)
         assert values.renorm_(2, 1, most).tolist() == shrunk.tolist()
+
+
+def test_cholesky_ex_of_matrices_that_are_nearly_singular() -> None:
+    rows = np.random.default_rng(0).normal(size=(1000, 3, 2)).astype("float32")
+    found = adjoint.linalg.cholesky_ex(adjoint.tensor(rows @ rows.swapaxes(-1, -2)))
+    failed = found.info.numpy() > 0
+    assert 0 < failed.sum() < len(rows)
+    assert (np.isnan(found.L.numpy()).any((-2, -1)) == failed).all()

@@ -343,3 +343,23 @@ def test_programs_may_filter_the_warning_about_graphs_of_gradients(torch):
             warnings.filterwarnings("ignore", r"Using backward\(\) with create_graph=True")
             (x * x).sum().backward(create_graph=True)
         x.grad = None
+
+
+@pytest.mark.parametrize("mode", ["max", "sum", "mean"])
+def test_bags_of_nothing(torch, mode):
+    for library in (adjoint, torch):
+        weight = library.ones(3, 2, requires_grad=True)
+        nothing = library.tensor([], dtype=library.int64)
+        bags = library.nn.functional.embedding_bag(
+            nothing, weight, library.tensor([0, 0]), mode=mode
+        )
+        bags.sum().backward()
+        assert bags.tolist() == [[0.0, 0.0]] * 2
+        assert not weight.grad.any()
+
+
+def test_sparse_gradients_of_no_rows(torch):
+    for library in (adjoint, torch):
+        layer = library.nn.Embedding(0, 0, sparse=True)
+        layer(library.tensor([], dtype=library.int64)).sum().backward()
+        assert tuple(layer.weight.grad.shape) == (0, 0)
