@@ -655,13 +655,22 @@ class Namespace(ABC):
         )
 
     def solved(self, matrix: Array, side: Array) -> tuple[Array, Array]:
-        """The solution of equations, NaN where a matrix is singular; 1 for each that is, or 0."""
-        singular = self.linalg.slogdet(matrix)[0] == 0
-        replaced = singular[..., None, None]
+        """The solution of equations, NaN where a matrix is singular; and see zero_pivots."""
+        pivots = self.zero_pivots(matrix)
+        replaced = (pivots > 0)[..., None, None]
         regular = self.where(replaced, self.eye(matrix.shape[-1], dtype=matrix.dtype), matrix)
         found = self.linalg.solve(*self.in_one_batch(regular, side))
         unknown = self.asarray(float("nan"), dtype=matrix.dtype)
-        return self.where(replaced, unknown, found), self.asarray(singular, dtype="int32")
+        return self.where(replaced, unknown, found), pivots
+
+    def zero_pivots(self, matrix: Array) -> Array:
+        """The first zero that Gauss meets in each matrix, from 1, or just 1; 0 in a regular one."""
+        singular = self.linalg.slogdet(matrix)[0] == 0
+        found = self.lu(matrix)
+        if found is None or not matrix.shape[-1]:
+            return self.asarray(singular, dtype="int32")
+        first = self.argmax(self.diagonal(found[0], 0, -2, -1) == 0, axis=-1) + 1
+        return self.where(singular, first, 0).astype("int32")
 
     def factored(self, matrix: Array, columns: int) -> tuple[Array, Array] | None:
         """What `solved_by` solves equations with so many right sides by; None: they are at once.

@@ -274,6 +274,8 @@ def attach_several(node: OpNode, results: list[Tensor]) -> None:
             result.node = node
             result.output_number = number
             result.needs_grad = True
+        elif number in kept:  # without a node of its own, it would not tell of changes
+            node.watch(number, result.counter())
 
 
 def record(

@@ -244,8 +244,8 @@ def with_extras(
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if spreads and len(args) == 2 and isinstance(args[1], (list, tuple)):
-            args = (args[0], *args[1])
+        if spreads and len(args) == 2 and isinstance(args[0], str):
+            args = (args[0], *args[1]) if isinstance(args[1], (list, tuple)) else args
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
         if kwargs:
@@ -285,7 +285,7 @@ def _register_composite(function: Any, options: dict[str, Any]) -> Any:
     name: str = renamed or function.__name__
     exact_out: Any = options.pop("exact_out", False)
     apart: bool = options.pop("apart", False)
-    spreads: bool = options.pop("spreads", False)  # after the first, all may come as one list
+    spreads: bool = options.pop("spreads", False)  # after a str, all may come as one list
     briefly: Any = options.pop("briefly", None)  # see overridable
     declared = Declaration(name, options)
     if renamed is not None:

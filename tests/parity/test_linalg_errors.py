@@ -25,6 +25,20 @@ VECTOR = np.ones(3)
 # name, arguments, keywords
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("matmul", (TALL, TALL), {}),
+    ("chain_matmul", (), {}),
+    ("einsum", (". ..", VECTOR), {}),
+    ("einsum", (VECTOR, [-1]), {}),
+    ("einsum", (VECTOR, [52]), {}),
+    ("linalg.vector_norm", (VECTOR, 1j), {}),
+    ("linalg.matrix_norm", (SQUARE,), {"dim": (0,)}),
+    ("linalg.householder_product", (VECTOR, VECTOR), {}),
+    ("ormqr", (SQUARE[None], np.ones((2, 3)), SQUARE[None]), {}),
+    ("ormqr", (SQUARE[None], np.ones((1, 3)), np.ones((2, 3, 3))), {}),
+    ("lu_unpack", (SQUARE, np.array([0, 2, 3], "int32")), {}),
+    ("lu_unpack", (SQUARE, np.array([1, 2, 4], "int32")), {}),
+    ("linalg.lu_solve", (SQUARE, np.array([0, 2, 3], "int32"), SQUARE), {}),
+    ("linalg.ldl_solve", (SQUARE, np.array([0, 2, 3], "int32"), SQUARE), {}),
+    ("linalg.ldl_solve", (SQUARE, np.array([4, 2, 3], "int32"), SQUARE), {}),
     ("matmul", (SQUARE, SINGLE), {}),
     ("matmul", (np.array(1.0), SQUARE), {}),
     ("mm", (SQUARE, VECTOR), {}),
@@ -202,3 +216,44 @@ def test_qr_without_derivative() -> None:
         R = adjoint.linalg.qr(A, mode).R
         with pytest.raises(RuntimeError, match=names):
             grad([R.sum()], [A])
+
+
+@pytest.mark.parametrize("name", ["inv_ex", "solve_ex"])
+def test_the_pivot_that_is_zero_is_named(name: str) -> None:
+    matrices = np.stack([np.eye(3)] * 4)
+    matrices[1, 1, 1] = matrices[2, 2, 2] = matrices[3, 0, 0] = 0
+    infos = []
+    for library in (adjoint, torch):
+        made = library.tensor(matrices)
+        arguments = (made,) if name == "inv_ex" else (made, made)
+        infos.append(getattr(library.linalg, name)(*arguments).info.tolist())
+    assert infos[0] == infos[1] == [0, 2, 3, 1]
+
+
+@pytest.mark.parametrize("order", ["nuc", "fro", 1, -np.inf])
+def test_the_condition_of_singular_matrices(order: Any) -> None:
+    matrices = np.stack([np.eye(2), np.diag([1.0, 0.0])])
+    ours, theirs = (each.linalg.cond(each.tensor(matrices), order) for each in (adjoint, torch))
+    np.testing.assert_allclose(ours.tolist(), theirs.tolist())
+
+
+def test_lists_name_the_dimensions_of_one_operand() -> None:
+    for library in (adjoint, torch):
+        assert library.einsum(library.ones(3), [0]).shape == (3,)
+        assert library.einsum(library.ones(2, 3), (0, 1)).shape == (2, 3)
+        assert library.einsum("i,j->ij", [library.ones(2), library.ones(3)]).shape == (2, 3)
+
+
+def test_the_largest_norm_as_a_tensor() -> None:
+    for library in (adjoint, torch):
+        most, values = library.tensor(1.0), library.ones(2, 3)
+        shrunk = library.renorm(values, 2, 1, most)
+        assert values.renorm_(2, 1, most).tolist() == shrunk.tolist()
+
+
+def test_cholesky_ex_of_matrices_that_are_nearly_singular() -> None:
+    rows = np.random.default_rng(0).normal(size=(1000, 3, 2)).astype("float32")
+    found = adjoint.linalg.cholesky_ex(adjoint.tensor(rows @ rows.swapaxes(-1, -2)))
+    failed = found.info.numpy() > 0
+    assert 0 < failed.sum() < len(rows)
+    assert (np.isnan(found.L.numpy()).any((-2, -1)) == failed).all()

@@ -392,3 +392,23 @@ def test_sparse_tensors_are_compared(torch):
         for other in (sparse * 2, twice, library.eye(3), library.eye(3).flip(0).to_sparse()):
             with pytest.raises(AssertionError):
                 close(sparse, other)
+
+
+@pytest.mark.parametrize("mode", ["max", "sum", "mean"])
+def test_bags_of_nothing(torch, mode):
+    for library in (adjoint, torch):
+        weight = library.ones(3, 2, requires_grad=True)
+        nothing = library.tensor([], dtype=library.int64)
+        bags = library.nn.functional.embedding_bag(
+            nothing, weight, library.tensor([0, 0]), mode=mode
+        )
+        bags.sum().backward()
+        assert bags.tolist() == [[0.0, 0.0]] * 2
+        assert not weight.grad.any()
+
+
+def test_sparse_gradients_of_no_rows(torch):
+    for library in (adjoint, torch):
+        layer = library.nn.Embedding(0, 0, sparse=True)
+        layer(library.tensor([], dtype=library.int64)).sum().backward()
+        assert tuple(layer.weight.grad.shape) == (0, 0)

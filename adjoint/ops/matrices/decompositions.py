@@ -1,5 +1,6 @@
 """Factorizations: Cholesky, QR, singular values; all batched."""
 
+import math
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj, holds_complex
@@ -97,16 +98,17 @@ def cholesky(input: Value, upper: bool = False) -> Value:
     return linalg_cholesky(input, upper=upper)
 
 
-def _failing_order(xp: Any, matrix: Any) -> int:
-    """The order of the first leading minor that is not positive; 0 if all are."""
+def _factor_of(xp: Any, matrix: Any) -> tuple[Any, int]:
+    """The factor and 0; or NaN, and the order of the first leading minor that is not positive."""
+    factor = matrix
     for order in range(1, matrix.shape[-1] + 1):
         try:
-            xp.linalg.cholesky(matrix[:order, :order])
+            factor = xp.linalg.cholesky(matrix[:order, :order])
         except Exception as error:
             if type(error).__name__ != "LinAlgError":
                 raise
-            return order
-    return 0
+            return xp.full(matrix.shape, math.nan, dtype=matrix.dtype), order
+    return factor, 0
 
 
 @general(
@@ -127,14 +129,12 @@ def cholesky_lower_ex(xp: Any, A: Array, check_errors: bool = False) -> tuple[Ar
     except Exception as error:
         if type(error).__name__ != "LinAlgError":
             raise
-    flat = xp.reshape(A, (-1, *A.shape[-2:]))
-    orders = [_failing_order(xp, flat[i]) for i in range(flat.shape[0])]
-    info = xp.reshape(xp.asarray(orders, dtype="int32"), batch)
     if check_errors:
         raise LinAlgError("cholesky_lower_ex: a matrix is not positive definite")
-    failed = (info > 0)[..., None, None]
-    factor = xp.linalg.cholesky(xp.where(failed, xp.eye(A.shape[-1], dtype=A.dtype), A))
-    return xp.where(failed, xp.asarray(float("nan"), dtype=A.dtype), factor), info
+    # Each alone: a batch may be rounded otherwise, and fail where its matrices do not.
+    factors, orders = zip(*[_factor_of(xp, each) for each in A.reshape(-1, *A.shape[-2:])])
+    info = xp.reshape(xp.asarray(orders, dtype="int32"), batch)
+    return xp.reshape(xp.stack(factors), A.shape), info
 
 
 class CholeskyEx(NamedTuple):
@@ -259,6 +259,8 @@ def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
 @composite(home="linalg")
 def linalg_householder_product(A: Value, tau: Value) -> Value:
     """The first columns of a product of reflections, as QR algorithms store it."""
+    if A.ndim < 2:
+        raise RuntimeError(f"householder_product: expected matrices, got shape {list(A.shape)}")
     rows, columns = A.shape[-2:]
     count = tau.shape[-1]
     if columns > rows or count > columns:

@@ -81,7 +81,8 @@ def labels_of(equation: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     parts = left.split(",")
     for part in (*parts, right):
         letters = part.replace("...", "", 1)
-        if not all(letter.isascii() and letter.isalpha() for letter in letters):
+        whole = "." not in equation.replace("...", "")  # an ellipsis has no spaces within
+        if not whole or not all(letter.isascii() and letter.isalpha() for letter in letters):
             raise RuntimeError(
                 f"einsum(): subscripts must be letters and at most one ellipsis, got '{part}'"
             )
@@ -178,7 +179,7 @@ def _from_sublists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
         text = ""
         for entry in sublist:
             if entry is not Ellipsis and not 0 <= entry < 52:
-                raise RuntimeError(f"einsum(): subscripts must be from 0 to 51, got {entry}")
+                raise ValueError(f"einsum(): subscripts must be from 0 to 51, got {entry}")
             shifted = (
                 entry if entry is Ellipsis or entry < 26 else entry + 6
             )  # after 'Z' come 6 others

@@ -126,6 +126,11 @@ def ormqr(
         raise RuntimeError(
             f"ormqr(): expected matrices, got shapes {list(input.shape)} and {list(other.shape)}"
         )
+    if not input.shape[:-2] == tau.shape[:-1] == other.shape[:-2]:
+        raise RuntimeError(
+            f"ormqr(): input, tau and other must be batches of one shape, got "
+            f"{list(input.shape)}, {list(tau.shape)} and {list(other.shape)}"
+        )
     rows = other.shape[-2 if left else -1]
     if rows != input.shape[-2]:
         raise RuntimeError(

@@ -11,6 +11,7 @@ from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import INTEGER, category_of
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.matrices.linalg import LinAlgError, check_matrices
+from adjoint.ops.matrices.lu import check_pivots
 from adjoint.ops.op import composite, general
 from adjoint.ops.shared_rules import refused_derivative
 from adjoint.tensors.concrete import has_values
@@ -254,4 +255,5 @@ def linalg_ldl_solve(LD: Value, pivots: Value, B: Value, *, hermitian: bool = Fa
         raise RuntimeError(
             f"linalg.ldl_solve: LD is {LD.dtype.name}, and B is {B.dtype.name}; both must be one"
         )
+    check_pivots("linalg.ldl_solve", pivots, LD.shape[-1], blocks=True)
     return ldl_solved(LD, pivots, B, hermitian)

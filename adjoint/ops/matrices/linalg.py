@@ -105,13 +105,13 @@ def inverse(input: Value) -> Value:
 def linalg_inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """The inverse, and 0 for each matrix that has one; the others become NaN."""
     check_matrices(A)
-    singular = xp.linalg.slogdet(A)[0] == 0
-    if check_errors and xp.any(singular):
+    pivots = xp.zero_pivots(A)
+    if check_errors and xp.any(pivots):
         raise LinAlgError("linalg_inv_ex: a matrix is singular")
-    replaced = singular[..., None, None]
+    replaced = (pivots > 0)[..., None, None]
     regular = xp.where(replaced, xp.eye(A.shape[-1], dtype=A.dtype), A)
     inverse = xp.where(replaced, xp.asarray(math.nan, dtype=A.dtype), xp.linalg.inv(regular))
-    return inverse, xp.asarray(singular, dtype="int32")
+    return inverse, pivots
 
 
 def tolerance(xp: Any, largest: Any, A: Any, atol: Any, rtol: Any) -> Any:

@@ -16,6 +16,7 @@ from adjoint.ops.matrices.linalg import (
 )
 from adjoint.ops.matrices.matmul import matmul, mH
 from adjoint.ops.op import composite, general
+from adjoint.tensors.concrete import concrete, has_values
 
 
 def _square_lu_part(grad_l: Any, grad_u: Any, L: Any, U: Any) -> Any:
@@ -88,6 +89,15 @@ def permutation(xp: Any, pivots: Array, packed: Array) -> Array:
     return xp.placed(zeros, index, 1).reshape(*batch, rows, rows)
 
 
+def check_pivots(name: str, pivots: Any, rows: int, blocks: bool = False) -> None:
+    """Refuse exchanges with rows that are not there; the numbers of blocks are negative."""
+    if not has_values(pivots) or not pivots.numel():
+        return
+    places = abs(concrete(pivots)) if blocks else concrete(pivots)
+    if places.min() < 1 or places.max() > rows:
+        raise RuntimeError(f"{name}(): pivots are counted from 1, and at most {rows}")
+
+
 def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
     """The places with k and `other` exchanged."""
     other = other[..., None]
@@ -147,6 +157,8 @@ def lu_unpack(
     """The matrices P, L and U of an LU factorization; empty those that are not wanted."""
     if LU_pivots.dtype is not int32:
         raise RuntimeError(f"lu_unpack(): LU_pivots must be int32, got {LU_pivots.dtype}")
+    if unpack_pivots:
+        check_pivots("lu_unpack", LU_pivots, LU_data.shape[-2])
     nothing = LU_data.new_zeros((0,))
     P = permutation(LU_pivots, LU_data) if unpack_pivots else nothing
     if not unpack_data:
@@ -169,6 +181,7 @@ def linalg_lu_solve(
     """The solution of A @ X = B (left) or X @ A = B, with the LU factorization of A."""
     if not left:
         return mH(linalg_lu_solve(LU, pivots, mH(B), adjoint=not adjoint))
+    check_pivots("linalg.lu_solve", pivots, LU.shape[-2])
     exchange = permutation(pivots, LU)
     if not adjoint:
         half = matmul(mH(exchange), B)

@@ -29,6 +29,8 @@ def linalg_vector_norm(
     """The norm of exponent ord of the elements over dim, or over all."""
     if isinstance(ord, str):
         raise TypeError(f"vector_norm: ord must be a number, got {ord!r}")
+    if isinstance(ord, complex):
+        raise RuntimeError(f"vector_norm: ord must be a real number, got {ord}")
     if dtype is not None:
         if as_dtype(dtype).is_complex != x.dtype.is_complex:
             raise RuntimeError(f"vector_norm: dtype {dtype} for an input of {x.dtype}")
@@ -67,6 +69,8 @@ def linalg_matrix_norm(
         raise RuntimeError(f"matrix_norm: expected at least 2 dimensions, got {shapes_of(A)}")
     if ord not in MATRIX_ORDERS:
         raise RuntimeError(f"matrix_norm: order {ord} is none of {MATRIX_ORDERS}")
+    if len(dim) != 2:
+        raise RuntimeError(f"matrix_norm: dim must name two dimensions, got {tuple(dim)}")
     first, second = (normal_dim(d, A.ndim) for d in dim)
     if first == second:
         raise RuntimeError(f"matrix_norm: the two dimensions must differ, got {tuple(dim)}")
@@ -123,6 +127,7 @@ def linalg_cond(A: Value, p: Any = None) -> Value:
     if p not in MATRIX_ORDERS:
         raise RuntimeError(f"cond: order {p} is none of {MATRIX_ORDERS}")
     inverse, info = linalg_inv_ex(A)
+    inverse = choose(unsqueeze(unsqueeze(info > 0, -1), -1), 0.0, inverse)
     product = linalg_matrix_norm(A, p) * linalg_matrix_norm(inverse, p)
     return choose(info > 0, math.inf, product)
 

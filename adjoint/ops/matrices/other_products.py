@@ -121,5 +121,7 @@ def linalg_multi_dot(tensors: Sequence[Value]) -> Value:
 @composite(method=False)
 def chain_matmul(*matrices: Value) -> Value:
     """Product of several matrices in the cheapest order."""
+    if not matrices:
+        raise RuntimeError("chain_matmul(): expected at least one matrix")
     check_ndim(*matrices)
     return linalg_multi_dot(matrices) if len(matrices) > 1 else matrices[0]

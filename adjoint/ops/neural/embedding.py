@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from adjoint.call.context import change_grad_enabled, current, set_current
 from adjoint.dtypes import int32, int64
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.arrange import repeat
 from adjoint.ops.arranging.indexing import getitem, setitem_
 from adjoint.ops.arranging.positions import nonzero
 from adjoint.ops.arranging.shape import reshape, unsqueeze
@@ -97,7 +98,8 @@ def _sparse_rows(
     if by_frequency:
         raise RuntimeError("embedding(): scale_grad_by_freq does not go with sparse gradients")
     grad, indices = as_tensor(grad), as_tensor(indices)
-    rows, used = reshape(grad, (-1, weight_shape[1])), reshape(indices, (-1,))
+    used = reshape(indices, (-1,))
+    rows = reshape(grad, (used.shape[0], weight_shape[1]))
     if not _is_none(padding_idx):
         kept = nonzero(used != padding_idx)[:, 0]
         rows, used = getitem(rows, (kept,)), getitem(used, (kept,))
@@ -290,6 +292,8 @@ def arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[
 
 def _largest(rows: Any, bags: Any, counted: Any, count: int) -> Any:
     """The maximum of each bag, element by element; zeros for an empty one."""
+    if not rows.shape[0]:
+        return repeat(sum(rows, 0, True), count, 1)
     places = bag_places(bags, counted, count)
     blank = unsqueeze(places < 0, 2)
     chosen = where(blank, float("-inf"), getitem(rows, (where(places < 0, 0, places),)))

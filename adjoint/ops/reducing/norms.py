@@ -145,6 +145,7 @@ def dist(input: Value, other: Value, p: Any = 2) -> Value:
 @composite
 def renorm(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
+    maxnorm = maxnorm.item() if isinstance(maxnorm, Tensor) else maxnorm
     return input * _scale(_norms(input, p, dim, maxnorm), maxnorm)
 
 
@@ -168,6 +169,7 @@ def _scale(norms: Any, maxnorm: Any) -> Any:
 @composite(home="Tensor")
 def renorm_(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """In-place form of renorm."""
+    maxnorm = maxnorm.item() if isinstance(maxnorm, Tensor) else maxnorm
     if not input.requires_grad and has_values(input):  # on the array: nothing is recorded
         norms = _norms(concrete(input), p, dim, maxnorm)
         if (norms > maxnorm).any():
