@@ -666,8 +666,9 @@ class Namespace(ABC):
     def zero_pivots(self, matrix: Array) -> Array:
         """The first zero that Gauss meets in each matrix, from 1, or just 1; 0 in a regular one."""
         singular = self.linalg.slogdet(matrix)[0] == 0
-        found = self.lu(matrix)
-        if found is None or not matrix.shape[-1]:
+        none = self.readable() and not self.any(singular)
+        found = None if none or not matrix.shape[-1] else self.lu(matrix)
+        if found is None:
             return self.asarray(singular, dtype="int32")
         first = self.argmax(self.diagonal(found[0], 0, -2, -1) == 0, axis=-1) + 1
         return self.where(singular, first, 0).astype("int32")
