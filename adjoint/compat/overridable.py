@@ -29,8 +29,8 @@ _OVERRIDABLE = ("", "functional", "nn.functional", "linalg", "fft", "special")
 _IGNORED = """
     arange are_deterministic_algorithms_enabled as_strided as_tensor asarray bartlett_window
     blackman_window can_cast clear_autocast_cache compile cond default_generator device dtype
-    empty empty_permuted empty_strided enable_grad eye fill finfo from_file from_numpy frombuffer full
-    get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_default_device
+    empty empty_permuted empty_strided enable_grad eye fill finfo from_file from_numpy frombuffer
+    full get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_default_device
     get_default_dtype get_deterministic_debug_mode get_device_module
     get_float32_matmul_precision get_num_interop_threads get_num_threads get_rng_state
     hamming_window hann_window iinfo inference_mode initial_seed is_anomaly_check_nan_enabled
