@@ -45,8 +45,3 @@ def never() -> bool:
 def refused(*args: Any, **kwargs: Any) -> bool:
     """A setting of a compiler: it was off, and stays off."""
     return False
-
-
-def model_is_exported(m: Any) -> bool:
-    """Whether a module is what an exporter has made, of which there is none."""
-    return False

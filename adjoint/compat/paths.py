@@ -125,8 +125,6 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "_jit_internal": ("typing",),
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),
-    **dict.fromkeys(("ao", "ao.quantization", "ao.quantization.pt2e"), ()),
-    "ao.quantization.pt2e.export_utils": ("adjoint.compat.no_compiler",),
     "autograd": (f"{_TREE}.autograd.grad_mode",),
     "autograd.profiler_util": ("adjoint.autograd.profiler_events",),
     "distributed": (f"{_TREE}.distributed.distributed_c10d", "adjoint.compat.collectives"),

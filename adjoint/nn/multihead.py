@@ -181,7 +181,7 @@ def _attend(
     if not need_weights:
         if mask is not None:
             single = mask.shape[0] == 1
-            shape = (batch, heads, *mask.shape[1:])
+            shape = (batch, heads, -1, mask.shape[2])
             mask = unsqueeze(mask, 0) if single else reshape(mask, shape)
         query, key, value = (reshape(x, (batch, heads, *x.shape[1:])) for x in (query, key, value))
         out = scaled_dot_product_attention(query, key, value, mask, rate, is_causal)
