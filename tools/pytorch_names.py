@@ -3,8 +3,8 @@
     python -m tools.pytorch_names
 
 It needs PyTorch without devices, of the version that adjoint follows. A line is a module: its path
-below torch, its classes and types, and its other names. One star means that those are not listed
-and any may be there, two that modules below it are not listed either.
+below torch, its classes and types, and its other names. A star means that names are not listed and
+any may be there; behind it are the modules below that are such themselves, without lines of theirs.
 """
 
 import importlib
@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).parents[1] / "adjoint" / "compat" / "pytorch_names.txt"
-# PyTorch's own of torch.ops, beside aten.
+# PyTorch's own of torch.ops.
 NAMESPACES = (
     "_c10d_functional",
     "_c10d_functional_autograd",
+    "aten",
     "c10d",
     "c10d_functional",
     "prims",
@@ -87,7 +88,6 @@ UNLISTED = (
     "_torch_docs",
     "_utils_internal",
     "_vendor",
-    "ao",
     "contrib",
     "distributed._composable",
     "distributed._functional_collectives_impl",
@@ -123,22 +123,6 @@ UNLISTED = (
     "distributed.tensor._shards_wrapper",
     "distributed.tensor.debug",
     "distributed.tensor.experimental",
-    "export._patches",
-    "export._trace",
-    "export._unlift",
-    "export.dynamic_shapes",
-    "export.experimental",
-    "export.exported_program",
-    "export.passes",
-    "export.pt2_archive",
-    "export.unflatten",
-    "fx._graph_pickler",
-    "fx.experimental.graph_gradual_typechecker",
-    "fx.experimental.migrate_gradual_types",
-    "fx.experimental.sym_node",
-    "fx.experimental.unification",
-    "fx.experimental.validator",
-    "fx.passes",
     "jit._decompositions",
     "jit._recursive",
     "jit._shape_functions",
@@ -170,18 +154,9 @@ UNLISTED = (
     "profiler._memory_profiler",
     "profiler._pattern_matcher",
     "profiler._utils",
-    "quantization.fx",
     "sparse._semi_structured_conversions",
     "sparse._semi_structured_ops",
     "testing._internal",
-    "utils._cxx_pytree",
-    "utils._sympy",
-    "utils.benchmark.examples",
-    "utils.benchmark.op_fuzzers",
-    "utils.benchmark.utils",
-    "utils.data.datapipes",
-    "utils.hipify",
-    "utils.jit",
 )
 FOREIGN = sys.stdlib_module_names - {"builtins"} | {"numpy", "sympy", "typing_extensions"}
 # What PyTorch makes without a file of Python.
@@ -215,8 +190,6 @@ def is_type(value: Any) -> bool:
 
 def names(top: str, path: str) -> tuple[list[str], list[str]]:
     """The classes of a module, and its other names."""
-    if path in UNLISTED:
-        return [], ["**"]
     whole = f"{top}.{path}".rstrip(".")
     try:
         module = importlib.import_module(whole)
@@ -229,42 +202,57 @@ def names(top: str, path: str) -> tuple[list[str], list[str]]:
     return sorted(classes), sorted({*known} - classes)
 
 
+def is_unlisted(path: str) -> bool:
+    """Whether only the path of a module is listed, not its names."""
+    return any(path == root or path.startswith(f"{root}.") for root in UNLISTED)
+
+
+def leaves(package: str, known: list[str], packages: set[str]) -> list[str]:
+    """The modules of a package that have none below them."""
+    start = f"{package}."
+    below = [path.removeprefix(start) for path in known if path.startswith(start)]
+    return [name for name in below if "." not in name and start + name not in packages]
+
+
 def lines() -> Iterator[str]:
     """The file's lines."""
     for top, prefix in (("torch", ""), ("functorch", "functorch")):
         package = importlib.import_module(top)
         made = MADE if top == "torch" else []
-        for path in sorted({*paths(Path(package.__file__ or "").parent), *made}):
-            if any(path.startswith(f"{root}.") for root in UNLISTED):
+        known = sorted({*paths(Path(package.__file__ or "").parent), *made})
+        packages = {path.rpartition(".")[0] for path in known}
+        for path in known:
+            if not is_unlisted(path):
+                classes, others = names(top, path)
+            elif path in packages or path in UNLISTED:
+                classes, others = [], ["*", *leaves(path, known, packages)]
+            else:
                 continue
-            classes, others = names(top, path)
             shown = f"{prefix}.{path}".strip(".")
             yield f"{shown}|{' '.join(classes)}|{' '.join(others)}"
 
 
-def operations() -> str:
-    """The line of torch.ops.aten: its operations by name and overload."""
+def operations() -> Iterator[str]:
+    """The lines of torch.ops: its operations by name, and their overloads."""
+    importlib.import_module("torch.distributed._functional_collectives")  # which defines some
     registered = importlib.import_module("torch._C")._dispatch_get_all_op_names()  # noqa: SLF001
     # What the compiler asks of a tensor besides, and classes that answer for its looks are asked.
     looks = ("aten::sym_size", "aten::sym_stride")
-    known = {each for each in (*registered, *looks) if each.startswith("aten::")}
-    return f"ops.aten||{' '.join(sorted(each.removeprefix('aten::') for each in known))}"
-
-
-def other_operations() -> Iterator[str]:
-    """The lines of what torch.ops has besides, which programs mention in tables."""
-    importlib.import_module("torch.distributed._functional_collectives")  # which defines some
-    registered = importlib.import_module("torch._C")._dispatch_get_all_op_names()  # noqa: SLF001
     for namespace in NAMESPACES:
-        own = sorted(each for each in registered if each.startswith(f"{namespace}::"))
-        yield f"ops.{namespace}||{' '.join(each.partition('::')[2] for each in own)}"
+        overloads: dict[str, list[str]] = {}
+        for whole in sorted({*registered, *looks}):
+            if whole.startswith(f"{namespace}::"):
+                name, _, overload = whole.partition("::")[2].partition(".")
+                overloads.setdefault(name, []).append(overload or "default")
+        shown = [f"{name}.{','.join(found)}" for name, found in overloads.items()]
+        yield f"ops.{namespace}||{' '.join(shown)}"
 
 
 def old_paths(known: set[str]) -> Iterator[str]:
     """The lines of modules that PyTorch keeps under an old path as well, and has no file for."""
     for whole in sorted(sys.modules):
         top, _, path = whole.partition(".")
-        if top == "torch" and path and path not in known and not path.startswith(UNLISTED):
+        if top == "torch" and path and path not in known and not is_unlisted(path):
             yield f"{path}||*"
 
 
@@ -273,9 +261,8 @@ def text() -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = list(lines())
-        found.append(operations())
+        found += operations()
         found += old_paths({line.partition("|")[0] for line in found})
-        found += other_operations()
         return "\n".join(found) + "\n"
 
 

@@ -99,7 +99,7 @@ def _look_up(path: str) -> Any:
         hidden = isinstance(found, ModuleType) and name not in sys.stdlib_module_names
         if hasattr(shown, name) and (callable(found) or not hidden):
             return found
-    if path in PATHS or (pytorch_names.is_listed_module(path) and ABSENT not in PATHS[parent]):
+    if path in PATHS or (pytorch_names.is_module(path) and ABSENT not in PATHS[parent]):
         return importlib.import_module(f"{ROOT}.{path}")
     if pytorch_names.is_class(path):
         return class_of(path)
@@ -138,7 +138,9 @@ class MirrorFinder(importlib.abc.MetaPathFinder):
         path_below = torch_path(fullname)
         if path_below in PATHS or pytorch_names.is_module(path_below):
             return ModuleSpec(fullname, _Loader(), is_package=True)
-        if hasattr(sys.modules[parent], name) or not pytorch_names.is_known(path_below):
+        home = torch_path(parent)
+        is_name = pytorch_names.is_module(home) and pytorch_names.is_known(path_below)
+        if hasattr(sys.modules[parent], name) or not is_name:
             return None  # a function or class is no module, or there is nothing: Python says so
         return ModuleSpec(fullname, _Loader(), is_package=True)
 

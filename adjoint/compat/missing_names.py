@@ -103,7 +103,7 @@ class Missing(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         path = f"{torch_path(self.__name__)}.{name}"
-        if pytorch_names.is_listed_module(path):
+        if pytorch_names.is_module(path):
             return importlib.import_module(f"{self.__name__}.{name}")
         if pytorch_names.is_class(path):
             return class_of(path)

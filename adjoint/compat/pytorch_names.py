@@ -12,30 +12,23 @@ class Listed:
     def __init__(self, classes: str, others: str) -> None:
         self.classes = frozenset(classes.split())
         self.others = frozenset(others.split())
-        self.has_more = bool(self.others & {"*", "**"})
-        self.has_more_below = "**" in self.others
+        self.has_more = "*" in self.others
 
 
 @functools.cache
 def _modules() -> dict[str, Listed]:
     lines = _FILE.read_text(encoding="utf-8").splitlines()
-    split = (line.split("|") for line in lines)
-    return {path: Listed(classes, others) for path, classes, others in split}
-
-
-def is_listed_module(path: str) -> bool:
-    """Whether PyTorch has a module of this path below torch, for certain."""
-    return path in _modules()
+    found = {}
+    for path, classes, others in (line.split("|") for line in lines):
+        found[path] = Listed(classes, others)
+        if found[path].has_more:
+            found.update((f"{path}.{name}", Listed("", "*")) for name in others[2:].split())
+    return found
 
 
 def is_module(path: str) -> bool:
-    """Whether PyTorch has, or may have, a module of this path below torch."""
-    modules = _modules()
-    if path in modules:
-        return True
-    while path not in modules:
-        path = path.rpartition(".")[0]
-    return modules[path].has_more_below
+    """Whether PyTorch has a module of this path below torch."""
+    return path in _modules()
 
 
 def overloads(name: str, namespace: str = "aten") -> list[str]:
@@ -48,8 +41,8 @@ def _overloads(namespace: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     listed = _modules().get(f"ops.{namespace}")
     for whole in () if listed is None else sorted(listed.others):
-        name, _, overload = whole.partition(".")
-        found.setdefault(name, []).append(overload or "default")
+        name, _, kinds = whole.partition(".")
+        found[name] = kinds.split(",")
     return found
 
 
@@ -59,7 +52,8 @@ def is_class(path: str) -> bool:
     module = _modules().get(home)
     if module is None:
         return False
-    return name in module.classes or (module.has_more_below and name[:1].isupper())
+    of_python = not home.startswith("_C.")
+    return name in module.classes or (module.has_more and of_python and name[:1].isupper())
 
 
 def is_known(path: str) -> bool:
@@ -70,4 +64,6 @@ def is_known(path: str) -> bool:
     module = _modules().get(home)
     if module is None:  # a member of a class or function, which are not listed
         return is_known(home)
+    if home.startswith("ops."):
+        return bool(overloads(name, home.removeprefix("ops.")))
     return module.has_more or name in module.others

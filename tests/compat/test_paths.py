@@ -102,7 +102,16 @@ def test_a_name_that_pytorch_has_not_either_is_said_to_be_none():
 
 @pytest.mark.parametrize(
     "path",
-    ["nn.NoSuchLayer", "utils.data.nonsense", "nonsense", "_dynamo.nonsense", "jit.Nonsense"],
+    [
+        "nn.NoSuchLayer",
+        "utils.data.nonsense",
+        "nonsense",
+        "_dynamo.nonsense",
+        "jit.Nonsense",
+        "ao.quantization.nonsense",
+        "fx.passes.Nonsense",
+        "export.unflatten.nonsense",
+    ],
 )
 def test_what_pytorch_has_not_either_cannot_be_imported(path):
     parent, _, name = f"adjoint.compat.torch.{path}".rpartition(".")
@@ -110,6 +119,30 @@ def test_what_pytorch_has_not_either_cannot_be_imported(path):
         exec(f"from {parent} import {name}")  # imports by name
     with pytest.raises(ModuleNotFoundError, match=name):
         importlib.import_module(f"{parent}.{name}")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "ao.quantization.pt2e.export_utils",  # which other releases have
+        "_inductor.nonsense.below",
+        "distributed.elastic.agent.nonsense.api",
+    ],
+)
+def test_modules_that_pytorch_has_not_cannot_be_imported(path):
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(f"adjoint.compat.torch.{path}")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["ao.quantization.fx.graph_module", "_inductor.codegen.cpp", "distributed.elastic.agent.server"],
+)
+def test_modules_that_pytorch_has_can_be_imported(path):
+    module = importlib.import_module(f"adjoint.compat.torch.{path}")
+    assert "which is not in adjoint" in repr(module)
+    with pytest.raises(MissingNameError, match=path.replace(".", r"\.")):
+        module.nonsense()
 
 
 def test_a_missing_name_can_be_imported_but_not_used():

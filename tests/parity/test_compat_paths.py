@@ -8,6 +8,7 @@ import pytest
 
 import adjoint
 from adjoint.compat import paths
+from adjoint.compat.pytorch_names import is_module
 from tools import pytorch_names
 
 # Modules of one name that are not the same, and why.
@@ -51,6 +52,7 @@ def test_every_path_is_one_of_pytorch_s(torch: Any) -> None:
 CHECKED = [
     "",
     "_C",
+    "ao.quantization",
     "autograd",
     "cuda",
     "distributions",
@@ -74,3 +76,9 @@ def test_the_list_of_names_is_current(torch: Any, path: str) -> None:
     # Which modules are loaded, and so are names of their parents, depends on what was imported.
     differing = found[1] ^ listed[1]
     assert {f"{path}.{name}".lstrip(".") for name in differing} <= {*known}
+
+
+def test_every_module_of_pytorch_s_is_listed(torch: Any) -> None:
+    """An import fails where PyTorch's would, of parts of PyTorch that adjoint lacks too."""
+    ours = {path for path in modules(torch) if is_module(path)}
+    assert {path for path in modules(torch) - ours if "__main__" not in path} == set()
