@@ -15,6 +15,9 @@ from adjoint._base import moments
 
 NO_ORACLE = "PyTorch, the oracle, is not installed"
 
+# Processes of tests share a GPU: XLA would take three quarters of what is free in each.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
 for _module in pkgutil.iter_modules(tests.samples.__path__):
     importlib.import_module(f"tests.samples.{_module.name}")
 

@@ -418,3 +418,13 @@ def test_class_numbers_of_the_widest_type() -> None:
     assert chosen.shape == (3, 1)
     with pytest.raises(RuntimeError, match="class numbers must be int64"):
         adjoint.nn.functional.cross_entropy(scores, classes.to(adjoint.int16))
+
+
+def test_an_array_that_could_not_be_computed_says_so_when_it_is_read() -> None:
+    def fail(x: Any) -> Any:
+        raise ValueError("no numbers today")
+
+    answer = jax.ShapeDtypeStruct((), np.float32)
+    failing = jax.jit(lambda x: jax.pure_callback(fail, answer, x) + 1)
+    with pytest.raises(Exception, match="no numbers today"):  # JAX's own class, by its release
+        adjoint.as_tensor(failing(jnp.ones(()))).item()
