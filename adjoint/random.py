@@ -142,9 +142,8 @@ class Generator:
     def renew_locks(self) -> None:
         """In a forked child: whoever held the locks is gone."""
         self._lock = threading.Lock()
-        bits = _numpy_random.PCG64()
-        bits.state = self._stream.bit_generator.state
-        self._stream = _numpy_random.Generator(bits)
+        lock: Any = self._stream.bit_generator.lock  # which no other can take the place of
+        lock._at_fork_reinit()  # noqa: SLF001
 
 
 def _restored(where: str, packed: bytes) -> Generator:

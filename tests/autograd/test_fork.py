@@ -122,6 +122,7 @@ LOCKS = {
     "of moments": lambda: moments.lock,
     "of the checkpoints": lambda: passes.locks.marks,
     "of the generator": lambda: adjoint.random.default_generator._lock,
+    "of NumPy's generator": lambda: adjoint.random.default_generator._stream.bit_generator.lock,
 }
 
 
