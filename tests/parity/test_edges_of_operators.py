@@ -1,0 +1,100 @@
+"""Odd arguments of operators: what PyTorch answers or refuses is answered or refused."""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint.compat.torch as compat
+
+KINDS = ("bool", "int32", "uint8", "float32", "complex64")
+FACTORS = (True, False, 2, 2.5, 1.0, -2.7, 1e20, 1j)
+INF, NAN = math.inf, math.nan
+
+
+def square(torch: Any, kind: str) -> Any:
+    """A matrix of two rows."""
+    return torch.tensor([[1, 1], [0, 1]]).to(getattr(torch, kind))
+
+
+WITH_FACTOR = {
+    "add": lambda t, x, f: t.add(x, x, alpha=f),
+    "add a number": lambda t, x, f: t.add(x, 3, alpha=f),
+    "add to bools": lambda t, x, f: t.add(square(t, "bool"), x, alpha=f),
+    "add_": lambda t, x, f: x.add_(x.clone(), alpha=f),
+    "sub_": lambda t, x, f: x.sub_(x.clone(), alpha=f),
+    "rsub": lambda t, x, f: t.rsub(x, x, alpha=f),
+    "addcmul": lambda t, x, f: t.addcmul(x, x, x, value=f),
+    "addcmul_": lambda t, x, f: x.addcmul_(x.clone(), x.clone(), value=f),
+    "addmm alpha": lambda t, x, f: t.addmm(x, x, x, alpha=f),
+    "addmm beta": lambda t, x, f: t.addmm(x, x, x, beta=f),
+    "addmv": lambda t, x, f: t.addmv(x[0], x, x[0], alpha=f),
+    "baddbmm": lambda t, x, f: t.baddbmm(x[None], x[None], x[None], beta=f),
+    "addbmm": lambda t, x, f: t.addbmm(x, x[None], x[None], alpha=f),
+    "addr alpha": lambda t, x, f: t.addr(x, x[0], x[0], alpha=f),
+    "addr beta": lambda t, x, f: t.addr(x, x[0], x[0], beta=f),
+    "index_add": lambda t, x, f: t.index_add(x, 0, t.tensor([1, 0]), x, alpha=f),
+    "lerp": lambda t, x, f: t.lerp(x, x + x, f),
+}
+
+
+def outcome(torch: Any, call: Callable[[Any], Any]) -> Any:
+    """Data types, shapes and values of what a call answers, or the class of its error."""
+    try:
+        answer = call(torch)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        return next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
+    several = answer if isinstance(answer, tuple | list) else [answer]
+    return [
+        (str(each.dtype).rpartition(".")[2], tuple(each.shape), each.tolist()) for each in several
+    ]
+
+
+def same(torch: Any, call: Callable[[Any], Any]) -> None:
+    """The same answer or error on both sides, and a warning on both or none."""
+    seen = []
+    for library in (torch, compat):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = outcome(library, call)
+        seen.append((found, bool(caught)))
+    (theirs, warned), (ours, warns) = seen
+    assert warns == warned
+    if isinstance(theirs, str) or isinstance(ours, str):
+        assert ours == theirs
+        return
+    for one, other in zip(ours, theirs, strict=True):
+        assert one[:2] == other[:2]
+        np.testing.assert_allclose(one[2], other[2], rtol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", WITH_FACTOR)
+@pytest.mark.parametrize("kind", KINDS)
+def test_factors_fit_the_result(torch: Any, name: str, kind: str) -> None:
+    """A factor of a higher kind is refused, or cut off where PyTorch does; bools are for bools."""
+    for factor in FACTORS:
+        same(torch, lambda t, f=factor: WITH_FACTOR[name](t, square(t, kind), f))
+
+
+WRITING = {
+    "fill_": lambda t, x, v: x.fill_(v),
+    "fill_diagonal_": lambda t, x, v: x.fill_diagonal_(v),
+    "full": lambda t, x, v: t.full((2,), v, dtype=x.dtype),
+    "index_fill": lambda t, x, v: x.index_fill(0, t.tensor([0]), v),
+    "masked_fill": lambda t, x, v: x.masked_fill(x > 0, v),
+    "pad": lambda t, x, v: t.nn.functional.pad(x, (1, 0), value=v),
+    "scatter": lambda t, x, v: x.scatter(0, t.tensor([[0, 1]]), v),
+    "setitem": lambda t, x, v: (x.__setitem__(0, v), x)[1:],
+    "setitem of places": lambda t, x, v: (x.__setitem__(t.tensor([0]), v), x)[1:],
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("kind", ["int32", "uint8", "int64", "bool"])
+def test_integers_are_not_written_what_they_cannot_hold(torch: Any, name: str, kind: str) -> None:
+    """nan, infinities and floats beyond the limits are refused; others lose their fraction."""
+    for value in (NAN, INF, 1e20, -1e20, -1.5, -3, 2.7, 300, 300.0):
+        same(torch, lambda t, v=value: WRITING[name](t, square(t, kind), v))
