@@ -98,3 +98,51 @@ def test_integers_are_not_written_what_they_cannot_hold(torch: Any, name: str, k
     """nan, infinities and floats beyond the limits are refused; others lose their fraction."""
     for value in (NAN, INF, 1e20, -1e20, -1.5, -3, 2.7, 300, 300.0):
         same(torch, lambda t, v=value: WRITING[name](t, square(t, kind), v))
+
+
+RUNS = {
+    "rows": ([3, 2], {"lengths": [2, 0, 1], "axis": 0}),
+    "columns": ([3, 4], {"lengths": [[2, 0, 2], [1, 3, 0], [4, 0, 0]], "axis": 1}),
+    "last columns": ([3, 4], {"lengths": [[2, 2], [1, 3], [4, 0]], "axis": -1}),
+    "between offsets": ([3, 4], {"offsets": [[0, 2, 4], [1, 1, 3], [0, 4, 4]], "axis": 1}),
+    "not all": ([3, 4], {"lengths": [[2, 1], [1, 0], [0, 3]], "axis": 1, "unsafe": True}),
+    "in the middle": ([2, 3, 4], {"lengths": [[2, 1], [3, 0]], "axis": 1}),
+}
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "max", "min"])
+@pytest.mark.parametrize("name", RUNS)
+def test_runs_along_any_axis(torch: Any, name: str, reduce: str) -> None:
+    """The runs of every batch, with the gradient of their elements."""
+    shape, options = RUNS[name]
+
+    def call(t: Any) -> Any:
+        data = t.arange(1.0, math.prod(shape) + 1).cos().reshape(shape).requires_grad_()
+        given = {k: t.tensor(v) if isinstance(v, list) else v for k, v in options.items()}
+        found = t.segment_reduce(data, reduce, **given)
+        return [found.detach(), *t.autograd.grad(t.nan_to_num(found, 0.0, 0.0, 0.0).sum(), data)]
+
+    same(torch, call)
+
+
+SMALL = [1e-30 + 2e-30j, 1e-20j, 0.3 + 0.1j, 1e30 + 1e30j, -1 + 1e30j, -0.5 + 0.4j, -1.5 - 2j]
+LONELY = {
+    "log1p": lambda t: t.log1p(t.tensor(SMALL, dtype=t.complex128)),
+    "exp2": lambda t: t.exp2(t.tensor([complex(INF, 0), complex(-INF, 0), 1 + 2j])),
+    "round": lambda t: t.round(t.tensor([1.5 + 1j])),
+    "hash": lambda t: t.hash_tensor(t.tensor([[1, 2], [3, 4]]), None, keepdim=True),
+    **{
+        f"cond {shape} {p}": lambda t, s=shape, p=p: t.linalg.cond(t.ones(s), p)
+        for shape in ((0, 0), (2, 0, 3), (0, 3, 2))
+        for p in (None, 1, 2, -2, -INF, "fro", "nuc", 3)
+    },
+    "cond of integers": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.int64)),
+    "cond of a vector": lambda t: t.linalg.cond(t.ones(0)),
+    "cond of complex": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.complex64)),
+}
+
+
+@pytest.mark.parametrize("name", LONELY)
+def test_single_calls(torch: Any, name: str) -> None:
+    """Each as PyTorch answers it."""
+    same(torch, LONELY[name])

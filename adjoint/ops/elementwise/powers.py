@@ -189,7 +189,11 @@ _LOG_10 = math.log(10)
 )
 def exp2(xp: Any, input: Array) -> Array:
     """2 to the power of each element."""
-    return xp.exp(input * _LOG_2) if input.dtype.kind == "c" else xp.exp2(input)
+    if input.dtype.kind != "c":
+        return xp.exp2(input)
+    # Each part by itself: infinity times 0j would be nan.
+    parts = xp.real(input) * _LOG_2, xp.imag(input) * _LOG_2
+    return xp.exp(xp.complex_of(*parts, input.dtype))
 
 
 @elementwise(
@@ -242,7 +246,16 @@ def log10(xp: Any, input: Array) -> Array:
 )
 def log1p(xp: Any, input: Array) -> Array:
     """log(1 + input), exact for small elements."""
-    return xp.log1p(input)
+    return _complex_log1p(xp, input) if input.dtype.kind == "c" else xp.log1p(input)
+
+
+def _complex_log1p(xp: Any, input: Any) -> Any:
+    """|1 + z|² - 1 is known more exactly than |1 + z| where z is small."""
+    x, y = xp.real(input), xp.imag(input)
+    near = xp.absolute(input) < 0.5
+    excess = xp.where(near, x * (x + 2) + y * y, 0)
+    size = xp.where(near, xp.log1p(excess) / 2, xp.log(xp.hypot(x + 1, y)))
+    return xp.complex_of(size, xp.arctan2(y, x + 1), input.dtype)
 
 
 def complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
