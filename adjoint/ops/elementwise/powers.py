@@ -5,10 +5,11 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.dtypes import BOOL, FLOAT, INTEGER, float16, float64, int64
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.elementwise.arithmetic import floor_divide, mul
 from adjoint.ops.elementwise.comparison import kind_of
-from adjoint.ops.elementwise.selection import where
+from adjoint.ops.elementwise.selection import clamp, where
 from adjoint.ops.node_names import of_power
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.ops.shared_rules import zero_of
@@ -302,15 +303,38 @@ def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
     return xp.logaddexp2(input, other)
 
 
+# A third of the way from the smallest to the largest number, in powers of two.
+_THIRDS = {float16: 14, float64: 700}
+
+
+def _powers_of_two(input: Value, other: Value) -> list[Value]:
+    """2 ** other; for floats and whole exponents as three factors, none of which overflows."""
+    if input.dtype.category != FLOAT or other.dtype.category > INTEGER:
+        return [pow(2.0, other)]
+    if other.dtype.category == BOOL:
+        raise NotImplementedError("ldexp(): exponents of floats are integers, not bools")
+    third = _THIRDS.get(input.dtype, 100)
+    rest = clamp(other.to(int64), -3 * third, 3 * third)
+    factors = []
+    for parts in (3, 2, 1):
+        part = floor_divide(rest, parts)
+        factors.append(pow(2.0, part.to(input.dtype)))
+        rest = rest - part
+    return factors
+
+
 @composite
 def ldexp(input: Value, other: Value) -> Value:
     """input * 2 ** other."""
-    result = mul(input, pow(2.0, other))
-    keeps = input.is_floating_point() and not other.is_floating_point()
-    return result.to(input.dtype) if keeps else result
+    result = input
+    for factor in _powers_of_two(input, other):
+        result = mul(result, factor)
+    return result
 
 
 @composite
 def ldexp_(input: Value, other: Value) -> Value:
     """In-place form of ldexp."""
-    return apply_inplace(mul, [input, pow(2.0, other)])
+    for factor in _powers_of_two(input, other):
+        input = apply_inplace(mul, [input, factor])
+    return input
