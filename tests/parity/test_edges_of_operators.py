@@ -128,7 +128,26 @@ def test_runs_along_any_axis(torch: Any, name: str, reduce: str) -> None:
 
 
 SMALL = [1e-30 + 2e-30j, 1e-20j, 0.3 + 0.1j, 1e30 + 1e30j, -1 + 1e30j, -0.5 + 0.4j, -1.5 - 2j]
+QUOTIENTS = {
+    "floor_divide": lambda t, x, y: t.floor_divide(x, y),
+    "fmod": lambda t, x, y: t.fmod(x, y),
+    "remainder": lambda t, x, y: x % y,
+    "trunc": lambda t, x, y: t.div(x, y, rounding_mode="trunc"),
+}
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_bools_have_no_whole_quotients(torch: Any, name: str) -> None:
+    """Two bools are refused, a bool and a number are not."""
+    for first in ([True, True], [3, 4]):
+        for second in ([True, True], [True, False], [2.0, 3.0]):
+            same(torch, lambda t, a=first, b=second: QUOTIENTS[name](t, t.tensor(a), t.tensor(b)))
+
+
 LONELY = {
+    "clamp_min of complex": lambda t: t.clamp_min(t.tensor([1j]), 0),
+    "clamp_max of complex": lambda t: t.clamp_max(t.tensor([1j]), t.tensor([1j])),
+    "foreach maximum of complex": lambda t: t._foreach_maximum([t.tensor([1j])], 1.0),
     "ldexp": lambda t: [
         t.ldexp(t.tensor(x), t.tensor(n))
         for x in ([1e-30, 0.0, INF, NAN, 3.0], [3e38, 1e-45, 1.0, -1.5, 7.0])

@@ -114,7 +114,9 @@ def true_divide(xp: Any, input: Operand, other: Operand) -> Array:
 
 def _refuse_zero_divisor(xp: Any, other: Any) -> None:
     """Integers have no value for x / 0; on the CPU, as in PyTorch, that is an error."""
-    if kind_of(other) in ("i", "u", "b") and xp.readable() and not other.all():
+    if kind_of(other) == "b":
+        raise NotImplementedError("bools have no whole quotients; convert one with .to(...)")
+    if kind_of(other) in ("i", "u") and xp.readable() and not other.all():
         raise RuntimeError("ZeroDivisionError: an integer division by zero")
 
 
