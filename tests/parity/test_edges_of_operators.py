@@ -188,3 +188,25 @@ def test_ldexp_derives_by_powers_that_are_no_integers() -> None:
     x = compat.tensor([1e-30, 2.0], requires_grad=True)
     compat.ldexp(x, compat.tensor([100, -3])).sum().backward()
     assert x.grad.tolist() == [2.0**100, 0.125]
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "maximum", "eq", "matmul", "atan2", "rsub"])
+def test_operands_have_the_names_of_numpy(torch: Any, name: str) -> None:
+    """x1, x and a are the input, x2 is the other one."""
+    for first in ("x1", "x", "a", "input"):
+        for second in ("x2", "other"):
+            given = {first: [1.0, 2.0], second: [3.0, 4.0]}
+            same(torch, lambda t, g=given: getattr(t, name)(**{k: t.tensor(g[k]) for k in g}))
+    same(torch, lambda t: t.add(x1=t.ones(2), input=t.ones(2), other=t.ones(2)))
+
+
+@pytest.mark.parametrize("name", ["sum", "exp", "argmax", "flatten", "clone", "sort"])
+def test_the_input_has_the_names_of_numpy(torch: Any, name: str) -> None:
+    """Of functions of one tensor, too, those that are composed of others among them."""
+    for word in ("x", "a", "x1"):
+        same(torch, lambda t, w=word: [*tuple_of(getattr(t, name)(**{w: t.tensor([1.0, 0.5])}))])
+
+
+def tuple_of(answer: Any) -> Any:
+    """Several results, or one."""
+    return answer if isinstance(answer, tuple) else (answer,)
