@@ -228,20 +228,33 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     return from_.category <= to.category
 
 
-def fitted_integer(number: int, numpy_dtype: Any, wraps: bool = False) -> int:
-    """A Python integer as an integer type holds it.
+def fitted_integer(number: float, numpy_dtype: Any, wraps: bool = False) -> int:
+    """A Python number as an integer type holds it.
 
     One that is too large wraps around if asked to, and a negative one of an unsigned type always,
-    as in PyTorch; else it is refused.
+    as in PyTorch; else it is refused, as a float outside of the type's limits is always.
     """
     bits: int = 8 * numpy_dtype.itemsize
     low = -(1 << (bits - 1)) if numpy_dtype.kind == "i" else 0
+    if isinstance(number, float):
+        if not low <= number < low + (1 << bits):  # nan is not, either
+            raise RuntimeError(f"{number} cannot be converted to type {numpy_dtype}")
+        return int(number)
     distance = number - low
     if 0 <= distance < 1 << bits or bits == 64:  # what int64 can't hold no library takes
         return number
     if not wraps and not (low == 0 and -(1 << bits) <= number < 0):
         raise RuntimeError(f"value cannot be converted to type {numpy_dtype} without overflow")
     return distance % (1 << bits) + low
+
+
+def refuse_factor(factor: object, data_type: Any, name: str = "alpha") -> None:
+    """Refuse a factor of a higher category than the result's, and a bool of anything but bools."""
+    held = category_of(data_type)
+    bools = isinstance(factor, bool) and held != BOOL
+    floats = isinstance(factor, float) and held < FLOAT
+    if bools or floats or (isinstance(factor, complex) and held < COMPLEX):
+        raise RuntimeError(f"{name}={factor} does not fit {data_type}; convert the tensors first")
 
 
 def of_python_scalar(value: object) -> dtype:

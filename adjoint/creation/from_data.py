@@ -186,7 +186,8 @@ def fitted(values: Any, kind: dtype) -> Any:
         raise TypeError(f"complex numbers can't be converted to {kind.name}; take .real first")
     if category < FLOAT and category != BOOL and values.dtype.kind in "fiu":
         limits = np.iinfo(kind.numpy_dtype)
-        low = limits.min or -limits.max - 1  # negatives wrap around, as in PyTorch
+        # Negative integers wrap around, as in PyTorch.
+        low = limits.min or (0 if values.dtype.kind == "f" else -limits.max - 1)
         if not np.all((values >= low) & (values <= limits.max)):
             raise RuntimeError(f"value cannot be converted to type {kind.name} without overflow")
     with np.errstate(over="ignore"):

@@ -26,6 +26,10 @@ COMPOSITES: dict[str, Any] = {}
 _NEVER = 1 << 30  # the place of what is given by name alone
 # Names that arguments may have, too: NumPy's, and those of PyTorch's overloads.
 OTHER_WORDS = {
+    "a": "input",
+    "x": "input",
+    "x1": "input",
+    "x2": "other",
     "axis": "dim",
     "axis0": "dim0",
     "axis1": "dim1",
@@ -237,7 +241,9 @@ def with_extras(
     writes = "out" not in names and not name.endswith("_")
     if "dim" not in names and not writes:
         return overridable(function, briefly)
-    words = {alias: own for alias, own in OTHER_WORDS.items() if own in names}
+    words = {
+        alias: own for alias, own in OTHER_WORDS.items() if own in names and alias not in names
+    }
     if names[:1] == ("A",):  # as PyTorch shows it; it takes input
         words.update(input="A", x="A")
     flags = Flags(function)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 DIMS: Final = {"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axes"}
 
 # Other names that arguments may have.
-ALIASES: Final[dict[str, str]] = {"self": "input", "x": "input", **OTHER_WORDS}
+ALIASES: Final[dict[str, str]] = {"self": "input", **OTHER_WORDS}
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

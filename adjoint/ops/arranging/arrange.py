@@ -7,7 +7,7 @@ from typing import Any
 from adjoint.backends.numpy import host
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT, MATRICES
-from adjoint.dtypes import FLOAT, float32, int64
+from adjoint.dtypes import FLOAT, fitted_integer, float32, int64
 from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.conversion import contiguous, following
 from adjoint.ops.arranging.indexing import index_select
@@ -391,6 +391,8 @@ def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
             raise RuntimeError(f"padding {list(pad)} takes away more than there is")
         crop.append(slice(max(-left, 0), n - max(-right, 0)))
     wide = [(max(left, 0), max(right, 0)) for left, right in widths]
+    if isinstance(value, float) and input.dtype.kind in "iu":
+        value = fitted_integer(value, input.dtype)
     return (
         xp.pad(input[tuple(crop)], wide, constant_values=value) if input.ndim else xp.array(input)
     )

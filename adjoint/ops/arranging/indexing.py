@@ -143,7 +143,7 @@ def as_value(xp: Any, value: Any, kind: Any) -> Any:
     """A number or array as an array of the data type it is written into."""
     if isinstance(value, complex) and kind.kind not in "cWb":
         raise RuntimeError(f"a complex number can't be written into a tensor of {kind}")
-    if type(value) is int and kind.kind in "iu":
+    if type(value) in (int, float) and kind.kind in "iu":
         value = fitted_integer(value, kind)
     array = xp.asarray(value)
     if array.dtype == kind:

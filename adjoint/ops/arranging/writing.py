@@ -165,8 +165,6 @@ def index_add(
     _check_rank(input, source)
     whole, values = lifted(input), lifted(source)
     check_positions(xp, index, whole.shape[axis])
-    if isinstance(alpha, float) and input.dtype.kind in "biu":
-        raise RuntimeError(f"alpha={alpha} does not fit {input.dtype}; convert the tensors first")
     if alpha != 1:
         values = values * as_value(xp, alpha, input.dtype)
     if axis == 0 < whole.ndim - 1:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
-from adjoint.dtypes import category_of, fitted_integer
+from adjoint.dtypes import BOOL, INTEGER, category_of, fitted_integer, refuse_factor
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.comparison import kind_of, refuse_complex
 from adjoint.ops.elementwise.selection import where
@@ -15,19 +15,22 @@ from adjoint.tensors.views import apply_inplace
 
 def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
     """other * alpha in other's data type."""
+    refuse_factor(alpha, other.dtype)
+    if alpha == 1:
+        return other
     if type(alpha) is int and other.dtype.kind in "iu":
         alpha = fitted_integer(alpha, other.dtype, True)
-    scaled = xp.multiply(other, alpha)
-    fits = category_of(scaled.dtype) <= category_of(other.dtype)
-    if isinstance(alpha, (float, complex)) and not fits:
-        raise RuntimeError(f"alpha={alpha} does not fit {other.dtype}; convert the tensors first")
-    return scaled.astype(other.dtype)
+    return xp.multiply(other, alpha).astype(other.dtype)
 
 
-def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any) -> None:
-    """array += alpha * other; a negative alpha wraps around in unsigned numbers."""
-    if array.dtype.kind == "u" and type(alpha) is int:
+def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any, sign: int = 1) -> None:
+    """array += sign * alpha * other; a negative factor wraps around in unsigned numbers."""
+    refuse_factor(alpha, array.dtype)
+    alpha = alpha if sign == 1 else -alpha
+    if type(alpha) is int and array.dtype.kind == "u":
         alpha = fitted_integer(alpha, array.dtype, True)
+    elif array.dtype.kind == "b":
+        alpha = bool(alpha)
     xp.add_scaled(array, other, alpha)
 
 
@@ -39,7 +42,8 @@ def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any) -> None:
 )
 def add(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     """input + alpha * other."""
-    return xp.add(input, other if alpha == 1 else _scaled(xp, other, alpha))
+    plain = type(alpha) is int and alpha == 1
+    return xp.add(input, other if plain else _scaled(xp, other, alpha))
 
 
 def _difference_tangent(input_tangent: Any, other_tangent: Any, alpha: Any) -> Any:
@@ -54,14 +58,15 @@ def _difference_tangent(input_tangent: Any, other_tangent: Any, alpha: Any) -> A
     input=lambda grad: grad,
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
     jvp=_difference_tangent,
-    mutate=lambda xp, array, other, alpha: _add_scaled(xp, array, other, -alpha),
+    mutate=lambda xp, array, other, alpha: _add_scaled(xp, array, other, alpha, -1),
     bools=False,
     also="subtract",
     numbers=True,
 )
 def sub(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     """input - alpha * other."""
-    return xp.subtract(input, other if alpha == 1 else _scaled(xp, other, alpha))
+    plain = type(alpha) is int and alpha == 1
+    return xp.subtract(input, other if plain else _scaled(xp, other, alpha))
 
 
 @composite(method=False)
@@ -109,7 +114,9 @@ def true_divide(xp: Any, input: Operand, other: Operand) -> Array:
 
 def _refuse_zero_divisor(xp: Any, other: Any) -> None:
     """Integers have no value for x / 0; on the CPU, as in PyTorch, that is an error."""
-    if kind_of(other) in ("i", "u", "b") and xp.readable() and not other.all():
+    if kind_of(other) == "b":
+        raise NotImplementedError("bools have no whole quotients; convert one with .to(...)")
+    if kind_of(other) in ("i", "u") and xp.readable() and not other.all():
         raise RuntimeError("ZeroDivisionError: an integer division by zero")
 
 
@@ -325,6 +332,8 @@ def lerp(xp: Any, input: Array, end: Array, weight: Operand) -> Array:
         raise NotImplementedError(f"lerp() is not implemented for {input.dtype}")
     if hasattr(weight, "dtype"):
         weight = weight.astype(input.dtype)
+    elif isinstance(weight, complex):
+        refuse_factor(weight, input.dtype, "weight")
     return _lerp(xp, input, end, weight)
 
 
@@ -336,6 +345,13 @@ def lerp(xp: Any, input: Array, end: Array, weight: Operand) -> Array:
 def addcmul(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
     """input + value * tensor1 * tensor2."""
     product = xp.multiply(tensor1, tensor2)
+    held = category_of(product.dtype)
+    if held == BOOL:
+        raise NotImplementedError("addcmul() is not implemented for bool")
+    if isinstance(value, bool):
+        value = int(value)
+    if held == INTEGER and not isinstance(value, complex):
+        value = fitted_integer(value, product.dtype)
     return xp.add(input, product if value == 1 else _scaled(xp, product, value))
 
 

@@ -5,10 +5,11 @@ import math
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex
+from adjoint.dtypes import BOOL, FLOAT, INTEGER, float16, float64, int64
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.elementwise.arithmetic import mul
+from adjoint.ops.elementwise.arithmetic import floor_divide, mul
 from adjoint.ops.elementwise.comparison import kind_of
-from adjoint.ops.elementwise.selection import where
+from adjoint.ops.elementwise.selection import clamp, where
 from adjoint.ops.node_names import of_power
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.ops.shared_rules import zero_of
@@ -189,7 +190,11 @@ _LOG_10 = math.log(10)
 )
 def exp2(xp: Any, input: Array) -> Array:
     """2 to the power of each element."""
-    return xp.exp(input * _LOG_2) if input.dtype.kind == "c" else xp.exp2(input)
+    if input.dtype.kind != "c":
+        return xp.exp2(input)
+    # Each part by itself: infinity times 0j would be nan.
+    parts = xp.real(input) * _LOG_2, xp.imag(input) * _LOG_2
+    return xp.exp(xp.complex_of(*parts, input.dtype))
 
 
 @elementwise(
@@ -242,7 +247,16 @@ def log10(xp: Any, input: Array) -> Array:
 )
 def log1p(xp: Any, input: Array) -> Array:
     """log(1 + input), exact for small elements."""
-    return xp.log1p(input)
+    return _complex_log1p(xp, input) if input.dtype.kind == "c" else xp.log1p(input)
+
+
+def _complex_log1p(xp: Any, input: Any) -> Any:
+    """|1 + z|² - 1 is known more exactly than |1 + z| where z is small."""
+    x, y = xp.real(input), xp.imag(input)
+    near = xp.absolute(input) < 0.5
+    excess = xp.where(near, x * (x + 2) + y * y, 0)
+    size = xp.where(near, xp.log1p(excess) / 2, xp.log(xp.hypot(x + 1, y)))
+    return xp.complex_of(size, xp.arctan2(y, x + 1), input.dtype)
 
 
 def complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
@@ -289,15 +303,38 @@ def logaddexp2(xp: Any, input: Array, other: Array) -> Array:
     return xp.logaddexp2(input, other)
 
 
+# A third of the way from the smallest to the largest number, in powers of two.
+_THIRDS = {float16: 14, float64: 700}
+
+
+def _powers_of_two(input: Value, other: Value) -> list[Value]:
+    """2 ** other; for floats and whole exponents as three factors, none of which overflows."""
+    if input.dtype.category != FLOAT or other.dtype.category > INTEGER:
+        return [pow(2.0, other)]
+    if other.dtype.category == BOOL:
+        raise NotImplementedError("ldexp(): exponents of floats are integers, not bools")
+    third = _THIRDS.get(input.dtype, 100)
+    rest = clamp(other.to(int64), -3 * third, 3 * third)
+    factors = []
+    for parts in (3, 2, 1):
+        part = floor_divide(rest, parts)
+        factors.append(pow(2.0, part.to(input.dtype)))
+        rest = rest - part
+    return factors
+
+
 @composite
 def ldexp(input: Value, other: Value) -> Value:
     """input * 2 ** other."""
-    result = mul(input, pow(2.0, other))
-    keeps = input.is_floating_point() and not other.is_floating_point()
-    return result.to(input.dtype) if keeps else result
+    result = input
+    for factor in _powers_of_two(input, other):
+        result = mul(result, factor)
+    return result
 
 
 @composite
 def ldexp_(input: Value, other: Value) -> Value:
     """In-place form of ldexp."""
-    return apply_inplace(mul, [input, pow(2.0, other)])
+    for factor in _powers_of_two(input, other):
+        input = apply_inplace(mul, [input, factor])
+    return input

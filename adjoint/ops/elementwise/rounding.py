@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.ops.annotations import Array
+from adjoint.ops.elementwise.comparison import refuse_complex
 from adjoint.ops.op import elementwise
 from adjoint.ops.shared_rules import zero_of
 
@@ -45,6 +46,7 @@ def trunc(xp: Any, input: Array) -> Array:
 )
 def round(xp: Any, input: Array, *, decimals: int = 0) -> Array:
     """The nearest number with `decimals` decimals; halves go to the even one."""
+    refuse_complex("round", input)
     return xp.array(input) if input.dtype.kind in "iu" else xp.round(input, decimals)
 
 

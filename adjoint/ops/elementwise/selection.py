@@ -172,6 +172,7 @@ def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None
 )
 def clamp_min(xp: Any, input: Array, min: Operand) -> Array:
     """input, but at least min."""
+    refuse_complex("clamp_min", input)
     return xp.maximum(input, min)
 
 
@@ -185,6 +186,7 @@ def clamp_min(xp: Any, input: Array, min: Operand) -> Array:
 )
 def clamp_max(xp: Any, input: Array, max: Operand) -> Array:
     """input, but at most max."""
+    refuse_complex("clamp_max", input)
     return xp.minimum(input, max)
 
 

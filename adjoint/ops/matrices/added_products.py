@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.call.dispatch import conj, write_out
+from adjoint.dtypes import refuse_factor
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, unsqueeze
 from adjoint.ops.batch_rules import of_rank
@@ -45,7 +46,7 @@ def _added_tangent(
     return total
 
 
-def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def _added(input: Any, product: Any, beta: Any, alpha: Any, outer: bool = False) -> Any:
     """beta * input + alpha * product in the product's shape; beta 0 drops whatever input is."""
     same_dtype(input, product)
     lead = product.ndim - input.ndim
@@ -55,19 +56,26 @@ def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
             f"input of shape {tuple(input.shape)} can't be expanded to the product's shape "
             f"{tuple(product.shape)}"
         )
-    total = _sum_of(input, product, beta, alpha)
+    total = _sum_of(input, product, beta, alpha, outer)
     return total if total.dtype == input.dtype else total.astype(input.dtype)  # of bfloat16
 
 
-def _sum_of(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """beta * input + alpha * product."""
+def _sum_of(input: Any, product: Any, beta: Any, alpha: Any, outer: bool) -> Any:
+    """beta * input + alpha * product; those of outer products may be bools, as their factors."""
+    if not outer and input.dtype.kind == "b":
+        raise NotImplementedError("products of matrices are not implemented for bool")
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if outer or isinstance(factor, complex):
+            refuse_factor(factor, input.dtype, name)
     if input.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     product = _scaled(product, alpha)
     return product if beta == 0 else product + _scaled(input, beta)
 
 
-def _added_each(input: Any, batched: bool, product: Any, beta: Any, alpha: Any) -> Any:
+def _added_each(
+    input: Any, batched: bool, product: Any, beta: Any, alpha: Any, outer: bool = False
+) -> Any:
     """For each element beta * input + alpha * product; one of the two has the batch."""
     if batched and product.shape[0] != input.shape[0]:
         product = expand(product, (input.shape[0], *product.shape[1:]))
@@ -77,7 +85,7 @@ def _added_each(input: Any, batched: bool, product: Any, beta: Any, alpha: Any) 
             f"{tuple(product.shape[1:])}"
         )
     same_dtype(input, product)
-    return _sum_of(of_rank(input, batched, product.ndim - 1), product, beta, alpha)
+    return _sum_of(of_rank(input, batched, product.ndim - 1), product, beta, alpha, outer)
 
 
 def _checked_product(
@@ -295,7 +303,7 @@ def _addr_each(
     alpha: Any,
 ) -> Any:
     product = outer_each(vec1, vec1_batched, vec2, vec2_batched)
-    return _added_each(input, input_batched, product, beta, alpha)
+    return _added_each(input, input_batched, product, beta, alpha, outer=True)
 
 
 @general(
@@ -322,4 +330,4 @@ def addr(
     """beta * input + alpha * the outer product of two vectors."""
     if vec1.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"expected two vectors, got shapes {shapes_of(vec1, vec2)}")
-    return _added(input, xp.multiply(vec1[:, None], vec2), beta, alpha)
+    return _added(input, xp.multiply(vec1[:, None], vec2), beta, alpha, outer=True)

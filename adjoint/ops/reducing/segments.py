@@ -3,14 +3,17 @@
 import math
 from typing import Any
 
-from adjoint.dtypes import FLOAT, category_of
+from adjoint.dtypes import FLOAT, category_of, int64
 from adjoint.ops.annotations import Value
-from adjoint.ops.arranging.arrange import repeat_interleave
-from adjoint.ops.arranging.shape import narrow, reshape
+from adjoint.ops.arranging.arrange import constant_pad_nd
+from adjoint.ops.arranging.shape import expand, narrow, reshape
 from adjoint.ops.arranging.writing import index_add, index_reduce
+from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite
+from adjoint.ops.reducing.cumulative import cumsum
 from adjoint.ops.reducing.reduction import sum
+from adjoint.ops.reducing.sorting import searchsorted
 from adjoint.ops.reducing.statistics import diff
 from adjoint.tensors.concrete import has_values
 
@@ -19,19 +22,35 @@ _STARTS = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.i
 _JOINED = {"prod": "prod", "max": "amax", "min": "amin"}
 
 
-def _runs(data: Any, lengths: Any, offsets: Any, unsafe: bool) -> tuple[Any, Any]:
-    """How many rows each run has, and the rows of all runs."""
-    sizes = lengths if lengths is not None else diff(offsets)
-    if not has_values(sizes):
-        return sizes, data
-    first = 0 if lengths is not None else int(offsets[0])
-    rows = int(sum(sizes))
-    if not unsafe and (rows != data.shape[0] or bool((sizes < 0).any())):
+def _counted(sizes: Any, count: int) -> Any:
+    """0, 1, 2 and so on, where the sizes are."""
+    return cumsum(sizes.new_ones(count, dtype=int64), 0) - 1
+
+
+def _bins(data: Any, lengths: Any, offsets: Any, axis: int, unsafe: bool) -> tuple[Any, Any]:
+    """The bin of every row, and the sizes of runs; the last bin of a batch has rows of no run."""
+    given = lengths if lengths is not None else offsets
+    if given.ndim != axis + 1 or given.shape[:axis] != data.shape[:axis]:
         raise RuntimeError(
-            f"segment_reduce(): the lengths must not be negative and sum to the {data.shape[0]} "
-            f"rows of data, but sum to {rows}"
+            f"segment_reduce(): axis {axis} must be the last one of lengths or offsets, whose "
+            f"others are those of data, {list(data.shape)}; got shape {list(given.shape)}"
         )
-    return sizes, narrow(data, 0, first, rows)
+    rows = data.shape[axis]
+    sizes = lengths if lengths is not None else diff(offsets)
+    if lengths is not None and not unsafe and has_values(lengths):
+        if bool((lengths < 0).any()) or bool((sum(lengths, -1) != rows).any()):
+            raise RuntimeError(
+                f"segment_reduce(): the lengths must not be negative and sum to the {rows} rows "
+                f"of data, got {lengths.tolist()}"
+            )
+    runs, batches = sizes.shape[-1], math.prod(data.shape[:axis])
+    ends = constant_pad_nd(cumsum(sizes, -1), (1, 0)) if lengths is not None else offsets
+    ends = reshape(ends, (batches, runs + 1)).contiguous()
+    places = expand(_counted(sizes, rows), (batches, rows)).contiguous()
+    found = searchsorted(ends, places, right=True) - 1
+    found = where((found < 0) | (found >= runs), runs, found)
+    starts = reshape(_counted(sizes, batches) * (runs + 1), (batches, 1))
+    return reshape(found + starts, (-1,)), sizes
 
 
 @composite(method=False)
@@ -52,23 +71,24 @@ def segment_reduce(
     given = lengths if lengths is not None else offsets
     if indices is not None or given is None:
         raise RuntimeError("segment_reduce(): give lengths or offsets of the runs")
-    if axis != 0 or given.ndim != 1:
-        raise NotImplementedError(
-            f"segment_reduce(): runs are of rows, axis=0 and a vector of lengths; got axis={axis} "
-            f"and shape {list(given.shape)}"
-        )
     if category_of(data.dtype) < FLOAT:
         raise NotImplementedError(f"segment_reduce() is not implemented for {data.dtype}")
-    sizes, rows = _runs(data, lengths, offsets, unsafe)
-    count = sizes.shape[0]
+    axis = normal_dim(axis, data.ndim)
+    numbers, sizes = _bins(data, lengths, offsets, axis, unsafe)
+    outer, inner, runs = data.shape[:axis], data.shape[axis + 1 :], sizes.shape[-1]
+    rows = reshape(data, (-1, *inner)) if axis else data
+    if lengths is None or unsafe:  # a row of no run gets no gradient, not even nan
+        inside = reshape(numbers % (runs + 1) < runs, (-1, *[1] * len(inner)))
+        rows = where(inside, rows, 0)
     start = _STARTS[reduce] if initial is None else initial
-    starts = data.new_full((count, *data.shape[1:]), start).detach()
-    numbers = repeat_interleave(sizes, output_size=rows.shape[0])
+    starts = data.new_full((math.prod(outer) * (runs + 1), *inner), start).detach()
     if reduce in _JOINED:
-        return index_reduce(starts, 0, numbers, rows, _JOINED[reduce])
-    total = index_add(starts, 0, numbers, rows)
-    if reduce == "sum":
+        total = index_reduce(starts, 0, numbers, rows, _JOINED[reduce])
+    else:
+        total = index_add(starts, 0, numbers, rows)
+    total = narrow(reshape(total, (*outer, runs + 1, *inner)), axis, 0, runs)
+    if reduce != "mean":
         return total
-    divisors = reshape(sizes, (count, *[1] * (data.ndim - 1)))
+    divisors = reshape(sizes, (*sizes.shape, *[1] * len(inner)))
     empty = math.nan if initial is None else initial
     return where(divisors == 0, empty, total / where(divisors == 0, 1, divisors))

@@ -1,0 +1,212 @@
+"""Odd arguments of operators: what PyTorch answers or refuses is answered or refused."""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint.compat.torch as compat
+
+KINDS = ("bool", "int32", "uint8", "float32", "complex64")
+FACTORS = (True, False, 2, 2.5, 1.0, -2.7, 1e20, 1j)
+INF, NAN = math.inf, math.nan
+
+
+def square(torch: Any, kind: str) -> Any:
+    """A matrix of two rows."""
+    return torch.tensor([[1, 1], [0, 1]]).to(getattr(torch, kind))
+
+
+WITH_FACTOR = {
+    "add": lambda t, x, f: t.add(x, x, alpha=f),
+    "add a number": lambda t, x, f: t.add(x, 3, alpha=f),
+    "add to bools": lambda t, x, f: t.add(square(t, "bool"), x, alpha=f),
+    "add_": lambda t, x, f: x.add_(x.clone(), alpha=f),
+    "sub_": lambda t, x, f: x.sub_(x.clone(), alpha=f),
+    "rsub": lambda t, x, f: t.rsub(x, x, alpha=f),
+    "addcmul": lambda t, x, f: t.addcmul(x, x, x, value=f),
+    "addcmul_": lambda t, x, f: x.addcmul_(x.clone(), x.clone(), value=f),
+    "addmm alpha": lambda t, x, f: t.addmm(x, x, x, alpha=f),
+    "addmm beta": lambda t, x, f: t.addmm(x, x, x, beta=f),
+    "addmv": lambda t, x, f: t.addmv(x[0], x, x[0], alpha=f),
+    "baddbmm": lambda t, x, f: t.baddbmm(x[None], x[None], x[None], beta=f),
+    "addbmm": lambda t, x, f: t.addbmm(x, x[None], x[None], alpha=f),
+    "addr alpha": lambda t, x, f: t.addr(x, x[0], x[0], alpha=f),
+    "addr beta": lambda t, x, f: t.addr(x, x[0], x[0], beta=f),
+    "index_add": lambda t, x, f: t.index_add(x, 0, t.tensor([1, 0]), x, alpha=f),
+    "lerp": lambda t, x, f: t.lerp(x, x + x, f),
+}
+
+
+def outcome(torch: Any, call: Callable[[Any], Any]) -> Any:
+    """Data types, shapes and values of what a call answers, or the class of its error."""
+    try:
+        answer = call(torch)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        return next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
+    several = answer if isinstance(answer, tuple | list) else [answer]
+    return [
+        (str(each.dtype).rpartition(".")[2], tuple(each.shape), each.tolist()) for each in several
+    ]
+
+
+def same(torch: Any, call: Callable[[Any], Any]) -> None:
+    """The same answer or error on both sides, and a warning on both or none."""
+    seen = []
+    for library in (torch, compat):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = outcome(library, call)
+        # Sums and products that overflow warn as NumPy's do.
+        own = [each for each in caught if each.category is not RuntimeWarning]
+        seen.append((found, bool(own)))
+    (theirs, warned), (ours, warns) = seen
+    assert warns == warned
+    if isinstance(theirs, str) or isinstance(ours, str):
+        assert ours == theirs
+        return
+    for one, other in zip(ours, theirs, strict=True):
+        assert one[:2] == other[:2]
+        np.testing.assert_allclose(one[2], other[2], rtol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", WITH_FACTOR)
+@pytest.mark.parametrize("kind", KINDS)
+def test_factors_fit_the_result(torch: Any, name: str, kind: str) -> None:
+    """A factor of a higher kind is refused, or cut off where PyTorch does; bools are for bools."""
+    for factor in FACTORS:
+        same(torch, lambda t, f=factor: WITH_FACTOR[name](t, square(t, kind), f))
+
+
+WRITING = {
+    "fill_": lambda t, x, v: x.fill_(v),
+    "fill_diagonal_": lambda t, x, v: x.fill_diagonal_(v),
+    "full": lambda t, x, v: t.full((2,), v, dtype=x.dtype),
+    "index_fill": lambda t, x, v: x.index_fill(0, t.tensor([0]), v),
+    "masked_fill": lambda t, x, v: x.masked_fill(x > 0, v),
+    "pad": lambda t, x, v: t.nn.functional.pad(x, (1, 0), value=v),
+    "scatter": lambda t, x, v: x.scatter(0, t.tensor([[0, 1]]), v),
+    "setitem": lambda t, x, v: (x.__setitem__(0, v), x)[1:],
+    "setitem of places": lambda t, x, v: (x.__setitem__(t.tensor([0]), v), x)[1:],
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("kind", ["int32", "uint8", "int64", "bool"])
+def test_integers_are_not_written_what_they_cannot_hold(torch: Any, name: str, kind: str) -> None:
+    """nan, infinities and floats beyond the limits are refused; others lose their fraction."""
+    for value in (NAN, INF, 1e20, -1e20, -1.5, -3, 2.7, 300, 300.0):
+        same(torch, lambda t, v=value: WRITING[name](t, square(t, kind), v))
+
+
+RUNS = {
+    "rows": ([3, 2], {"lengths": [2, 0, 1], "axis": 0}),
+    "columns": ([3, 4], {"lengths": [[2, 0, 2], [1, 3, 0], [4, 0, 0]], "axis": 1}),
+    "last columns": ([3, 4], {"lengths": [[2, 2], [1, 3], [4, 0]], "axis": -1}),
+    "between offsets": ([3, 4], {"offsets": [[0, 2, 4], [1, 1, 3], [0, 4, 4]], "axis": 1}),
+    "not all": ([3, 4], {"lengths": [[2, 1], [1, 0], [0, 3]], "axis": 1, "unsafe": True}),
+    "in the middle": ([2, 3, 4], {"lengths": [[2, 1], [3, 0]], "axis": 1}),
+}
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "max", "min"])
+@pytest.mark.parametrize("name", RUNS)
+def test_runs_along_any_axis(torch: Any, name: str, reduce: str) -> None:
+    """The runs of every batch, with the gradient of their elements."""
+    shape, options = RUNS[name]
+
+    def call(t: Any) -> Any:
+        data = t.arange(1.0, math.prod(shape) + 1).cos().reshape(shape).requires_grad_()
+        given = {k: t.tensor(v) if isinstance(v, list) else v for k, v in options.items()}
+        found = t.segment_reduce(data, reduce, **given)
+        return [found.detach(), *t.autograd.grad(t.nan_to_num(found, 0.0, 0.0, 0.0).sum(), data)]
+
+    same(torch, call)
+
+
+SMALL = [1e-30 + 2e-30j, 1e-20j, 0.3 + 0.1j, 1e30 + 1e30j, -1 + 1e30j, -0.5 + 0.4j, -1.5 - 2j]
+QUOTIENTS = {
+    "floor_divide": lambda t, x, y: t.floor_divide(x, y),
+    "fmod": lambda t, x, y: t.fmod(x, y),
+    "remainder": lambda t, x, y: x % y,
+    "trunc": lambda t, x, y: t.div(x, y, rounding_mode="trunc"),
+}
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_bools_have_no_whole_quotients(torch: Any, name: str) -> None:
+    """Two bools are refused, a bool and a number are not."""
+    for first in ([True, True], [3, 4]):
+        for second in ([True, True], [True, False], [2.0, 3.0]):
+            same(torch, lambda t, a=first, b=second: QUOTIENTS[name](t, t.tensor(a), t.tensor(b)))
+
+
+LONELY = {
+    "clamp_min of complex": lambda t: t.clamp_min(t.tensor([1j]), 0),
+    "clamp_max of complex": lambda t: t.clamp_max(t.tensor([1j]), t.tensor([1j])),
+    "foreach maximum of complex": lambda t: t._foreach_maximum([t.tensor([1j])], 1.0),
+    "ldexp": lambda t: [
+        t.ldexp(t.tensor(x), t.tensor(n))
+        for x in ([1e-30, 0.0, INF, NAN, 3.0], [3e38, 1e-45, 1.0, -1.5, 7.0])
+        for n in ([200, 300, -300, 2, -1000], [-260, 277, -149, 127, 10**6])
+    ],
+    "ldexp of doubles": lambda t: t.ldexp(
+        t.tensor([1e-300, 5e-324, 1.5], dtype=t.float64), t.tensor([2000, 2097, -1074])
+    ),
+    "ldexp of halves": lambda t: t.ldexp(
+        t.tensor([6e-8, 60000.0, 1.5], dtype=t.float16), t.tensor([39, -39, -24])
+    ),
+    "ldexp_": lambda t: t.tensor([1e-30, 0.0]).ldexp_(t.tensor([200, 300])),
+    "ldexp by complex": lambda t: t.ldexp(t.tensor([1.0]), t.tensor([1j])),
+    "ldexp by bools": lambda t: t.ldexp(t.tensor([1.0]), t.tensor([True])),
+    "log1p": lambda t: t.log1p(t.tensor(SMALL, dtype=t.complex128)),
+    "exp2": lambda t: t.exp2(t.tensor([complex(INF, 0), complex(-INF, 0), 1 + 2j])),
+    "round": lambda t: t.round(t.tensor([1.5 + 1j])),
+    "hash": lambda t: t.hash_tensor(t.tensor([[1, 2], [3, 4]]), None, keepdim=True),
+    **{
+        f"cond {shape} {p}": lambda t, s=shape, p=p: t.linalg.cond(t.ones(s), p)
+        for shape in ((0, 0), (2, 0, 3), (0, 3, 2))
+        for p in (None, 1, 2, -2, -INF, "fro", "nuc", 3)
+    },
+    "cond of integers": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.int64)),
+    "cond of a vector": lambda t: t.linalg.cond(t.ones(0)),
+    "cond of complex": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.complex64)),
+}
+
+
+@pytest.mark.parametrize("name", LONELY)
+def test_single_calls(torch: Any, name: str) -> None:
+    """Each as PyTorch answers it."""
+    same(torch, LONELY[name])
+
+
+def test_ldexp_derives_by_powers_that_are_no_integers() -> None:
+    """PyTorch's gradient computes 2 ** other in integers, where 2 ** 100 and 2 ** -3 are 0."""
+    x = compat.tensor([1e-30, 2.0], requires_grad=True)
+    compat.ldexp(x, compat.tensor([100, -3])).sum().backward()
+    assert x.grad.tolist() == [2.0**100, 0.125]
+
+
+@pytest.mark.parametrize("name", ["add", "mul", "maximum", "eq", "matmul", "atan2", "rsub"])
+def test_operands_have_the_names_of_numpy(torch: Any, name: str) -> None:
+    """x1, x and a are the input, x2 is the other one."""
+    for first in ("x1", "x", "a", "input"):
+        for second in ("x2", "other"):
+            given = {first: [1.0, 2.0], second: [3.0, 4.0]}
+            same(torch, lambda t, g=given: getattr(t, name)(**{k: t.tensor(g[k]) for k in g}))
+    same(torch, lambda t: t.add(x1=t.ones(2), input=t.ones(2), other=t.ones(2)))
+
+
+@pytest.mark.parametrize("name", ["sum", "exp", "argmax", "flatten", "clone", "sort"])
+def test_the_input_has_the_names_of_numpy(torch: Any, name: str) -> None:
+    """Of functions of one tensor, too, those that are composed of others among them."""
+    for word in ("x", "a", "x1"):
+        same(torch, lambda t, w=word: [*tuple_of(getattr(t, name)(**{w: t.tensor([1.0, 0.5])}))])
+
+
+def tuple_of(answer: Any) -> Any:
+    """Several results, or one."""
+    return answer if isinstance(answer, tuple) else (answer,)
