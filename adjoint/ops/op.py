@@ -137,7 +137,7 @@ class Op(Described):
         # "either" of two arguments, or "all" of a list.
         self.follows = ""
         self.follows_out = False  # without dtype it computes in that of out=
-        self.apart = False  # out= may share no memory with the arguments
+        self.apart: tuple[int, ...] = ()  # arguments that share no memory with what is written
         # True: out= must have the data type of the result; or the error of what can't be cast.
         self.exact_out: Any = False
         self.known_as: Any = None  # the public function by which classes know its calls, if another
@@ -529,7 +529,9 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.inplace = bool(settings.pop("inplace", op.family == "elementwise"))
     op.hides = settings.pop("hides", False)
     op.exact_out = settings.pop("exact_out", False)
-    op.apart = settings.pop("apart", False)
+    apart = settings.pop("apart", "")
+    names = list(op.index_of) if apart is True else apart.split()
+    op.apart = tuple([op.index_of[name] for name in names])
     ordered = settings.pop("ordered", False)
     op.ordered = bool(ordered)
     op.follows = ordered if isinstance(ordered, str) else ""

@@ -273,8 +273,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if recording and (op.inputs or target.needs_grad):
         keeps = 0 in op.plan((1 << len(op.inputs)) - 1).values
         before = alias_of(target, keeps)
-    if op.aligned:
-        refuse_partial_overlap(op.name + "_", target, tensors)
+    refuse_shared(op, values)
     before_change(target)
     kept: list[Any] | None = None
     if settings.modes:
@@ -453,8 +452,8 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     flags = target.array.flags
     if not flags.c_contiguous or not flags.writeable:
         return False
-    if op.aligned and count > 1:
-        refuse_partial_overlap(op.name + "_", target, dispatch.tensors_in(values))
+    if count > 1:
+        refuse_shared(op, values)
     try:
         if op.mutate is None:
             op.direct(*arrays, out=target.array)
@@ -574,21 +573,35 @@ def shown_below(op: "Op", values: list[Any], source: Tensor, settings: Settings)
     return shown
 
 
-def refuse_partial_overlap(name: str, target: Tensor, tensors: list[Tensor]) -> None:
-    """Refuse an operand that shares a part of the memory that is written."""
-    counter = None if target.extras is None else target.extras.counter
-    if counter is None:
+def refuse_shared(op: "Op", values: list[Any]) -> None:
+    """Refuse an operand that shares memory with the first, which is written, where it may not."""
+    if not op.aligned and not op.apart:
         return
-    written = target.array
-    for tensor in tensors:
-        if tensor is target or tensor.extras is None or tensor.extras.counter is not counter:
+    target = values[0]
+    read = [values[i] for i in op.apart if i] if op.apart else values
+    for tensor in dispatch.tensors_in(read):
+        if not same_memory(target, tensor):
             continue
-        read = tensor.array
-        if type(read) is NDARRAY and numpy_backend.partly_overlap(written, read):
+        if op.apart:
+            if tensor.array.dtype is BOOLS and not any(tensor is value for value in values[1:]):
+                continue  # a mask within an index, which is counted before anything is written
+            shared = numpy_backend.overlap(target.array, tensor.array)
+        else:
+            shared = numpy_backend.partly_overlap(target.array, tensor.array)
+        if shared:
             raise RuntimeError(
-                f"{name}(): unsupported operation: an operand and the written-to tensor share "
+                f"{op.name}_(): unsupported operation: an operand and the written-to tensor share "
                 "some of their memory; clone() the operand first"
             )
+
+
+def same_memory(tensor: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are one, or show the same memory."""
+    if tensor is other:
+        return True
+    if tensor.extras is None or other.extras is None:
+        return False
+    return tensor.extras.counter is not None and tensor.extras.counter is other.extras.counter
 
 
 def write_result(

@@ -31,7 +31,7 @@ from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.views import apply_inplace, same_memory
 
 # ---- reading ----
 
@@ -232,6 +232,7 @@ def set_each(
     mutate=_write,
     node_name="IndexPutBackward0",
     home=None,
+    apart="index value",
 )
 def setitem(xp: Any, input: Array, index: Any, value: Operand) -> Array:
     """A copy of input with value at a plain index."""
@@ -255,16 +256,27 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
     _check_numbers(input.shape, parts)
     if isinstance(value, Tensor) and not is_basic(parts) and not _fills(parts, value):
         same_dtype("value", input, value)
-    if is_basic(parts) and not is_contiguous(input) and 0 in stride(input):
-        basic_index(input, parts).copy_(value)  # the places written may be distinct all the same
+    shared = isinstance(value, Tensor) and same_memory(input, value)
+    if is_basic(parts) and (shared or (not is_contiguous(input) and 0 in stride(input))):
+        shown = basic_index(input, parts)  # the places written may be distinct all the same
+        if shared:
+            extra = max(0, value.ndim - shown.ndim)
+            value = expand(reshape(value, value.shape[extra:]), shown.shape)
+        shown.copy_(value)
         return input
+    if shared and value.numel() == 1 and _is_one_mask(parts):
+        value = value.clone()
     return apply_inplace(setitem, [input, parts, value])
 
 
 def _fills(parts: tuple[Any, ...], value: Any) -> bool:
     """Whether a mask alone is filled with a single number, which PyTorch casts."""
+    return value.ndim == 0 and _is_one_mask(parts)
+
+
+def _is_one_mask(parts: tuple[Any, ...]) -> bool:
     masks = [part for part in parts if part is not Ellipsis]
-    return value.ndim == 0 and len(masks) == 1 and _is_mask(masks[0])
+    return len(masks) == 1 and _is_mask(masks[0])
 
 
 def _is_mask(part: Any) -> bool:
@@ -340,6 +352,7 @@ def put_each(
     vmap=put_each,
     mutate=_accumulate_or_write,
     inplace="function",
+    apart="indices values",
 )
 def index_put(
     xp: Any, input: Array, indices: Sequence[Array], values: Array, accumulate: bool = False
@@ -407,7 +420,7 @@ def _dim_of_rows(dim: int, shape: Any) -> int:
     input=lambda grad, input_shape, dim, index: spread(grad, input_shape, dim, index),
     vmap=_gathered_each,
     exact_out=True,
-    apart=True,
+    apart="input",
 )
 def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that index names along dim, one for each of its elements."""
@@ -480,7 +493,7 @@ def of_source(grad: Value, shape: Any) -> Value:
     ),
     inplace=True,
     exact_out=True,
-    apart=True,
+    apart="index src",
 )
 def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """input with the elements of src added where index names along dim."""

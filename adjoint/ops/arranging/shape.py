@@ -639,6 +639,7 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     autocast="widest",
     exact_out=TypeError,
     ordered=True,
+    apart=True,
 )
 def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors side by side along a new dimension."""

@@ -156,6 +156,7 @@ def _filled_slices_each(
     ),
     inplace=True,
     exact_out=True,
+    apart="index source",
 )
 def index_add(
     xp: Any, input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
@@ -183,6 +184,7 @@ def index_add(
     inplace=True,
     exact_out=True,
     ordered=True,
+    apart="index source",
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """input with the slices of source where index names along dim."""
@@ -197,6 +199,7 @@ def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> 
     value=lambda grad, dim, index: _filled_part(grad, dim, index),
     vmap=_filled_slices_each,
     inplace=True,
+    apart="index",
 )
 def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Operand) -> Array:
     """input with value in the slices that index names along dim."""
@@ -375,6 +378,7 @@ def _put_in_each(
     vmap=_put_in_each,
     source=lambda grad, index, source_shape: reshape(take(grad, index), source_shape),
     inplace=True,
+    apart="index source",
 )
 def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """input with source written, or added, where index names in the flattened tensor."""

@@ -303,6 +303,7 @@ def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any
     node_name="NormalBackward1",
     home=None,
     exact_out=NotImplementedError,
+    aligned=True,
 )
 def normal_from(xp: Any, mean: Operand, std: Operand = 1.0, generator: Any = None) -> Array:
     """Normally distributed numbers, each with its own mean, deviation or both."""
