@@ -3,6 +3,7 @@
 Expectations written out run everywhere; the comparisons with PyTorch need it installed.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -115,6 +116,43 @@ def test_overlapping_memory_is_not_written(name: str) -> None:
         view.add_(1.0)
     assert np.array_equal(x.array, array())
     assert x._version == 0
+
+
+REWRITING: dict[str, Any] = {
+    "masked_fill_": lambda lib, x, i: x.masked_fill_(x > 1, 5.0),
+    "masked_fill_, a part": lambda lib, x, i: x.masked_fill_(
+        lib.tensor([[True, False, False], [False, False, True]]), 5.0
+    ),
+    "index_fill_": lambda lib, x, i: x.index_fill_(0, i, 5.0),
+    "index_put_": lambda lib, x, i: x.index_put_((i,), lib.tensor(5.0)),
+    "index_put_, added": lambda lib, x, i: x.index_put_((i, i), lib.ones(2), accumulate=True),
+    "x[i] = 5": lambda lib, x, i: x.__setitem__(i, 5.0),
+    "x[x > 1] = 5": lambda lib, x, i: x.__setitem__(x > 1, 5.0),
+    "threshold_": lambda lib, x, i: lib.nn.functional.threshold_(x, 1.0, 7.0),
+    "index_add_": lambda lib, x, i: x.index_add_(0, i, lib.ones(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", REWRITING)
+def test_changes_of_expanded_tensors(torch: Any, name: str) -> None:
+    found = []
+    for lib in (adjoint, torch):
+        base = lib.arange(3.0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                REWRITING[name](lib, base.expand(2, 3), lib.tensor([0, 1]))
+            except RuntimeError:
+                found.append("refused")
+            else:
+                found.append((base.tolist(), {each.category for each in caught}))
+    assert found[0] == found[1]
+
+
+def test_changes_of_expanded_tensors_are_not_recorded() -> None:
+    expanded = (adjoint.arange(3.0, requires_grad=True) * 1).expand(2, 3)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        expanded.masked_fill_(adjoint.tensor([[True, False, False], [False, False, True]]), 5.0)
 
 
 def test_copies_do_not_share() -> None:

@@ -114,6 +114,7 @@ class Op(Described):
         self.outputs: Any = None  # a namedtuple class, or None
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
+        self.rewrites = False  # in place it may write a place twice, of which it warns
         self.hides = False  # forward answers (result, an array for the rules alone)
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
@@ -537,6 +538,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.follows = ordered if isinstance(ordered, str) else ""
     op.follows_out = settings.pop("follows_out", False)
     op.constant = settings.pop("constant", False)
+    op.rewrites = settings.pop("rewrites", False)
     op.aligned = settings.pop("aligned", op.aligned)
     op.wide = settings.pop("wide", op.wide)
     op.wide_numbers = settings.pop("wide_numbers", False)

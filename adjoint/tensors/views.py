@@ -152,12 +152,16 @@ def refusal(view: Tensor, creation: int, what: str) -> RuntimeError:
 
 
 def check_inplace(
-    op_name: str, target: Tensor, constant: bool = False, recorded: bool = False
+    op_name: str,
+    target: Tensor,
+    constant: bool = False,
+    recorded: bool = False,
+    rewrites: bool = False,
 ) -> None:
     """Refuse an in-place change that autograd can't follow, before anything is touched.
 
-    A `constant` written everywhere may meet a place twice; `recorded` says that an operand needs
-    a gradient.
+    A `constant` written everywhere may meet a place twice, and what `rewrites` may, with a warning;
+    `recorded` says that an operand needs a gradient.
     """
     recording = is_recording()
     if target.inference and not current().inference:
@@ -175,6 +179,13 @@ def check_inplace(
     if not constant and hasattr(array, "strides") and array.size:
         for size, stride in zip(array.shape, array.strides):
             if stride == 0 and size > 1:
+                if rewrites and not (recording and (recorded or target.needs_grad)):
+                    warnings.warn(
+                        f"{op_name}() on an expanded tensor is deprecated: more than one element "
+                        "refers to a single memory location; clone() it first",
+                        stacklevel=2,
+                    )
+                    break
                 raise RuntimeError(
                     f"{op_name}(): unsupported operation: more than one element of the written-to "
                     "tensor refers to a single memory location; clone() it first"
@@ -265,7 +276,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if op.dims:
         values = op.counted_from_end(values)
     recording = is_recording() and any(needs(v) for v in values)
-    check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs))
+    check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs), op.rewrites)
     backend = common_backend(op, tensors)
     if backend is not backend_of(target.array):
         raise RuntimeError(f"{op.name}_(): the tensor to change is on another device")

@@ -233,6 +233,7 @@ def set_each(
     node_name="IndexPutBackward0",
     home=None,
     apart="index value",
+    rewrites=True,
 )
 def setitem(xp: Any, input: Array, index: Any, value: Operand) -> Array:
     """A copy of input with value at a plain index."""
@@ -314,7 +315,13 @@ def _accumulate_or_write(
     xp: Any, array: Any, indices: Any, values: Any, accumulate: bool = False
 ) -> None:
     if accumulate:
-        array[...] = index_put.forward(xp, array, indices, values, True)
+        seen_twice = [d for d, n in enumerate(array.shape) if n > 1 and not array.strides[d]]
+        added = index_put.forward(xp, array, indices, values, True)
+        if seen_twice:
+            once = array[tuple([slice(1 if d in seen_twice else None) for d in range(array.ndim)])]
+            array = once
+            added = once + xp.sum(added - once, axis=tuple(seen_twice), keepdims=True)
+        array[...] = added
     else:
         same_dtype("values", array, values)
         _write(xp, array, _by_dimension(indices), values)
@@ -353,6 +360,7 @@ def put_each(
     mutate=_accumulate_or_write,
     inplace="function",
     apart="indices values",
+    rewrites=True,
 )
 def index_put(
     xp: Any, input: Array, indices: Sequence[Array], values: Array, accumulate: bool = False
@@ -606,6 +614,11 @@ def _filled_each(
     return choose(mask, to(of_rank(value, True, rank), input.dtype), input)
 
 
+def _fill_marked(xp: Any, array: Any, mask: Any, value: Any) -> None:
+    check_mask(mask)
+    array[xp.broadcast_to(mask, array.shape)] = as_scalar(xp, value, array.dtype)
+
+
 @linear(
     input=lambda grad, mask: masked_fill(grad, mask, 0),
     value=lambda grad, mask: masked_fill(grad, ~mask, 0),
@@ -613,6 +626,8 @@ def _filled_each(
     inplace=True,
     ordered=True,
     numbers_without_edge=("value",),
+    rewrites=True,
+    mutate=_fill_marked,
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:
     """input with value where mask is True."""
