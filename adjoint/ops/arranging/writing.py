@@ -167,7 +167,7 @@ def index_add(
     whole, values = lifted(input), lifted(source)
     check_positions(xp, index, whole.shape[axis])
     if isinstance(alpha, float) and input.dtype.kind in "biu":
-        raise RuntimeError(f"alpha={alpha} does not fit {input.dtype}; convert the tensors first")
+        alpha = bool(alpha) if input.dtype.kind == "b" else int(alpha)
     if alpha != 1:
         values = values * as_value(xp, alpha, input.dtype)
     if axis == 0 < whole.ndim - 1:

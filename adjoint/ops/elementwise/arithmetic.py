@@ -12,23 +12,54 @@ from adjoint.ops.shared_rules import refused_derivative, zero_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.views import apply_inplace
 
+_LEVELS = {
+    bool: 0,
+    int: 1,
+    float: 2,
+    complex: 3,
+}  # of numbers, as category_of counts those of types
+
+
+def check_factor(name: str, factor: Any, kind: Any) -> None:
+    """Refuse a fraction for integers, a complex number for real ones, and a bool for numbers."""
+    level = _LEVELS.get(type(factor), -1)
+    if level < 0 and hasattr(factor, "dtype"):
+        level = category_of(factor.dtype)
+    own = category_of(kind)
+    if (level > own and level > 1) or level == 0 != own:
+        raise RuntimeError(f"{name}={factor} does not fit {kind}; convert the tensors first")
+
 
 def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
-    """other * alpha in other's data type."""
-    if type(alpha) is int and other.dtype.kind in "iu":
-        alpha = fitted_integer(alpha, other.dtype, True)
-    scaled = xp.multiply(other, alpha)
-    fits = category_of(scaled.dtype) <= category_of(other.dtype)
-    if isinstance(alpha, (float, complex)) and not fits:
-        raise RuntimeError(f"alpha={alpha} does not fit {other.dtype}; convert the tensors first")
-    return scaled.astype(other.dtype)
+    """other * alpha in other's data type, which loses the fraction of alpha."""
+    if other.dtype.kind != "c" and holds_complex(alpha):
+        check_factor("value", alpha, other.dtype)
+    if isinstance(alpha, (int, float)) and other.dtype.kind in "iu":
+        alpha = fitted_integer(int(alpha), other.dtype, True)
+    return xp.multiply(other, alpha).astype(other.dtype)
+
+
+def _term(xp: Any, other: Any, alpha: Any) -> Any:
+    """other * alpha, where alpha must fit it."""
+    if alpha == 1 and alpha is not True:
+        return other
+    check_factor("alpha", alpha, other.dtype)
+    return _scaled(xp, other, alpha)
 
 
 def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any) -> None:
     """array += alpha * other; a negative alpha wraps around in unsigned numbers."""
-    if array.dtype.kind == "u" and type(alpha) is int:
-        alpha = fitted_integer(alpha, array.dtype, True)
+    if array.dtype.kind != "f" or type(alpha) not in (int, float):
+        check_factor("alpha", alpha, array.dtype)
+        if array.dtype.kind == "u" and type(alpha) is int:
+            alpha = fitted_integer(alpha, array.dtype, True)
+        elif array.dtype.kind == "b":
+            alpha = bool(alpha)
     xp.add_scaled(array, other, alpha)
+
+
+def _subtract_scaled(xp: Any, array: Any, other: Any, alpha: Any) -> None:
+    _add_scaled(xp, array, other, alpha if type(alpha) is bool else -alpha)
 
 
 @elementwise(
@@ -39,7 +70,7 @@ def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any) -> None:
 )
 def add(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     """input + alpha * other."""
-    return xp.add(input, other if alpha == 1 else _scaled(xp, other, alpha))
+    return xp.add(input, _term(xp, other, alpha))
 
 
 def _difference_tangent(input_tangent: Any, other_tangent: Any, alpha: Any) -> Any:
@@ -54,14 +85,14 @@ def _difference_tangent(input_tangent: Any, other_tangent: Any, alpha: Any) -> A
     input=lambda grad: grad,
     other=lambda grad, alpha: -grad if alpha == 1 else -grad * conj(alpha),
     jvp=_difference_tangent,
-    mutate=lambda xp, array, other, alpha: _add_scaled(xp, array, other, -alpha),
+    mutate=_subtract_scaled,
     bools=False,
     also="subtract",
     numbers=True,
 )
 def sub(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     """input - alpha * other."""
-    return xp.subtract(input, other if alpha == 1 else _scaled(xp, other, alpha))
+    return xp.subtract(input, _term(xp, other, alpha))
 
 
 @composite(method=False)

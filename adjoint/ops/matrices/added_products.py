@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from adjoint.call.dispatch import conj, write_out
+from adjoint.call.dispatch import conj, holds_complex, write_out
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, unsqueeze
 from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.dims import broadcast_shape
+from adjoint.ops.elementwise.arithmetic import check_factor
 from adjoint.ops.matrices.matmul import (
     check_ndim,
     matmul,
@@ -61,6 +62,8 @@ def _added(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 def _sum_of(input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * product."""
+    if input.dtype.kind != "c" and (holds_complex(beta) or holds_complex(alpha)):
+        raise RuntimeError(f"beta={beta} and alpha={alpha} do not fit {input.dtype}, which is real")
     if input.dtype.kind in "iu":
         beta, alpha = int(beta), int(alpha)
     product = _scaled(product, alpha)
@@ -322,4 +325,6 @@ def addr(
     """beta * input + alpha * the outer product of two vectors."""
     if vec1.ndim != 1 or vec2.ndim != 1:
         raise RuntimeError(f"expected two vectors, got shapes {shapes_of(vec1, vec2)}")
+    check_factor("beta", beta, input.dtype)
+    check_factor("alpha", alpha, input.dtype)
     return _added(input, xp.multiply(vec1[:, None], vec2), beta, alpha)
