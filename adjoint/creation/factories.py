@@ -526,6 +526,8 @@ def _evenly(asked: Options, shape: Any, generator: Any) -> Tensor:
 
 
 def _normally(asked: Options, shape: Any, mean: Any, std: Any, generator: Any) -> Tensor:
+    if 0 in shape and asked.kind().category < FLOAT:  # of none any type is one, as in PyTorch
+        return asked.made(asked.xp.empty(tuple(shape), asked.kind().numpy_dtype))
     made: Tensor = _drawn(asked, shape, Normal(_continuous(asked), mean, std, chosen(generator)))
     return made
 

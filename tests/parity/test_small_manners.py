@@ -415,3 +415,75 @@ def test_sparse_gradients_of_no_rows(torch):
         layer = library.nn.Embedding(0, 0, sparse=True)
         layer(library.tensor([], dtype=library.int64)).sum().backward()
         assert tuple(layer.weight.grad.shape) == (0, 0)
+
+
+def test_memory_of_storages_is_nobodys() -> None:
+    storage = compat.ones(3).untyped_storage()
+    assert storage.share_memory_() is storage and storage.to(device="cpu") is storage
+    assert storage.is_pinned() is False and storage.filename is None
+    packed = compat.nn.utils.rnn.pack_sequence([compat.ones(3), compat.ones(2)])
+    assert packed.pin_memory() is packed and not packed.is_pinned()
+
+
+def test_storages_name_the_file_that_they_change(torch: Any, tmp_path: Any) -> None:
+    for lib in (compat, torch):
+        for shared in (True, False):
+            path = str(tmp_path / "elements")
+            storage = lib.UntypedStorage.from_file(path, shared, 16)
+            assert storage.filename == (path if shared else None)
+
+
+def test_results_of_private_functions_as_out(torch: Any) -> None:
+    for lib in (compat, torch):
+        matrix, out = lib.ones(32, 32, dtype=lib.int8), lib.empty(32, 32, dtype=lib.int32)
+        assert lib._int_mm(matrix, matrix, out=out) is out and int(out[0, 0]) == 32
+        for wrong in (lib.empty(32, 32), lib.empty(3, 3, dtype=lib.int32)):
+            with pytest.raises(RuntimeError):
+                lib._int_mm(matrix, matrix, out=wrong)
+        norm = lib.empty(1, 1)
+        assert lib.nuclear_norm(lib.eye(3), True, out=norm) is norm and norm.tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize("name", ["rand", "randn"])
+@pytest.mark.parametrize("kind", ["int64", "bool"])
+@pytest.mark.parametrize("size", [(0,), (2, 0), (2,)])
+def test_random_numbers_of_integer_types(torch: Any, name: str, kind: str, size: Any) -> None:
+    found: list[Any] = []
+    for lib in (adjoint, torch):
+        try:
+            found.append(tuple(getattr(lib, name)(size, dtype=getattr(lib, kind)).shape))
+        except NotImplementedError:
+            found.append("refused")
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("statistics", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("training", [True, False])
+def test_instance_norm_with_statistics_of_any_type(
+    torch: Any, kind: str, statistics: str, training: bool
+) -> None:
+    found: list[Any] = []
+    for lib in (adjoint, torch):
+        input = lib.arange(24.0).reshape(2, 3, 4).to(getattr(lib, kind))
+        mean, variance = (each.to(getattr(lib, statistics)) for each in (lib.zeros(3), lib.ones(3)))
+        out = lib.nn.functional.instance_norm(input, mean, variance, use_input_stats=training)
+        assert out.dtype is input.dtype
+        found.append([each.float().tolist() for each in (out, mean, variance)])
+    for ours, theirs in zip(*found):
+        np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 3, 0), (0, 3, 2, 2)])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_a_batch_of_nothing_is_normalised_without_warnings(shape: Any, kind: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mean, variance = (
+            make(3, dtype=getattr(adjoint, kind)) for make in (adjoint.zeros, adjoint.ones)
+        )
+        input = adjoint.ones(shape, dtype=getattr(adjoint, kind), requires_grad=True)
+        out = adjoint.nn.functional.batch_norm(input, mean, variance, training=True)
+        out.sum().backward()
+    assert tuple(out.shape) == shape and input.grad is not None
+    assert mean.tolist() == [0.0] * 3 and variance.tolist() == [1.0] * 3
