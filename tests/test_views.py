@@ -638,3 +638,32 @@ def test_elements_can_not_be_deleted(torch: Any) -> None:
     for library in (adjoint, torch):
         with pytest.raises(TypeError):
             del library.ones(3)[0]
+
+
+# ---- strides ----
+
+STRIDES: dict[str, Any] = {
+    "new dimensions of one": lambda lib, x: x[0, 0].expand(1, 1, 4),
+    "new dimensions, one of them of one": lambda lib, x: x[0, 0].expand(2, 1, 4),
+    "slice_copy": lambda lib, x: lib.slice_copy(x.permute(2, 0, 1), 0, 0, 2),
+    "t_copy": lambda lib, x: lib.t_copy(x[0]),
+    "unbind_copy": lambda lib, x: lib.unbind_copy(x.permute(2, 0, 1))[0],
+    "split_copy": lambda lib, x: lib.split_copy(x.permute(2, 0, 1), 2)[0],
+}
+
+
+@pytest.mark.parametrize("name", STRIDES)
+def test_strides(torch: Any, name: str) -> None:
+    shown = [STRIDES[name](lib, lib.arange(24.0).reshape(2, 3, 4)) for lib in (adjoint, torch)]
+    assert shown[0].stride() == shown[1].stride()
+    assert shown[0].is_contiguous() == shown[1].is_contiguous()
+
+
+def test_pairs_begin_where_complex_numbers_can(torch: Any) -> None:
+    for lib in (adjoint, torch):
+        with pytest.raises(RuntimeError):
+            lib.view_as_complex(lib.arange(8.0).as_strided((2, 2), (3, 1)))
+        assert lib.view_as_complex(lib.arange(8.0).as_strided((2, 2), (4, 1))).tolist() == [
+            1j,
+            4 + 5j,
+        ]

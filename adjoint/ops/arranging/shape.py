@@ -320,6 +320,9 @@ def _expanded_sizes(size: Any, shape: Any) -> tuple[int, ...]:
 @linear(input=lambda grad: grad, vmap=_expanded_each, view=True, home="Tensor")
 def expand(xp: Any, input: Array, *size: Any, implicit: bool = False) -> Array:
     """A view in which dimensions of size 1, and new ones in front, repeat."""
+    lead = len(size) - input.ndim
+    if 1 in size[: max(lead, 0)]:  # with the strides that unsqueeze gives them
+        input = input.reshape((1,) * lead + input.shape)
     return xp.writable(xp.broadcast_to(input, _expanded_sizes(size, input.shape)), input)
 
 
