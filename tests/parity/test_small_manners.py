@@ -487,3 +487,69 @@ def test_a_batch_of_nothing_is_normalised_without_warnings(shape: Any, kind: str
         out.sum().backward()
     assert tuple(out.shape) == shape and input.grad is not None
     assert mean.tolist() == [0.0] * 3 and variance.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "int32", "float32"])
+@pytest.mark.parametrize("count", [None, 0, 6])
+def test_powers_of_small_integers_do_not_wrap(torch: Any, kind: str, count: Any) -> None:
+    found = []
+    for lib in (adjoint, torch):
+        powers = lib.vander(lib.tensor([1, 3, 7], dtype=getattr(lib, kind)), count)
+        found.append((str(powers.dtype).partition(".")[2], powers.tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [("uint8", 256), ("uint8", 257), ("int8", 129), ("float16", 2049), ("float16", 2050)]
+    + [("bfloat16", 258), ("bool", 2), ("int64", 0)],
+)
+def test_orders_of_more_than_a_type_can_count(torch: Any, kind: str, count: int) -> None:
+    found: list[Any] = []
+    for lib in (adjoint, torch):
+        try:
+            found.append(tuple(lib.randperm(count, dtype=getattr(lib, kind)).shape))
+        except RuntimeError as error:
+            found.append(type(error))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [("float64", -1.7e308, 1.7e308), ("float64", -math.inf, 0), ("float32", 0, math.nan)]
+    + [("float32", 1e39, 1.1e39), ("float16", 7e4, 8e4), ("bfloat16", -1.0, 1.0)],
+)
+def test_ranges_that_a_type_can_hold(torch: Any, kind: str, low: float, high: float) -> None:
+    found: list[Any] = []
+    for lib in (adjoint, torch):
+        try:
+            found.append(tuple(lib.empty(3, dtype=getattr(lib, kind)).uniform_(low, high).shape))
+        except RuntimeError:
+            found.append("refused")
+    assert found[0] == found[1]
+
+
+class Numbered:
+    """Has a length, and elements by their number."""
+
+    def __init__(self, *elements: Any) -> None:
+        self.elements = elements
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.elements[index]
+
+
+def test_what_has_elements_by_number_is_a_sequence(torch: Any) -> None:
+    for lib in (adjoint, torch):
+        assert lib.tensor(Numbered(1.0, 2.0)).tolist() == [1.0, 2.0]
+        assert lib.tensor([Numbered(1, 2), Numbered(3, 4)]).tolist() == [[1, 2], [3, 4]]
+        assert lib.tensor(Numbered()).shape == (0,)
+
+
+def test_nothing_is_joined_along_any_dimension(torch: Any) -> None:
+    for lib in (adjoint, torch):
+        assert lib.cat([lib.empty(0), lib.empty(0)], dim=1).shape == (0,)
+        assert lib.cat([lib.empty(0), lib.ones(2, 3)], dim=1).shape == (2, 3)

@@ -619,6 +619,8 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""
     _check_joined(tensors, [tensor.shape for tensor in tensors])
     parts = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
+    if all(part.shape == (0,) for part in parts):
+        dim = 0  # there is nothing to join along any other
     alike = all(part.ndim == parts[0].ndim for part in parts)
     place = normal_dim(dim, parts[0].ndim) if alike else -1
     for part in parts:
