@@ -476,17 +476,22 @@ def test_instance_norm_with_statistics_of_any_type(
 
 @pytest.mark.parametrize("shape", [(0, 3), (2, 3, 0), (0, 3, 2, 2)])
 @pytest.mark.parametrize("kind", ["float32", "float64"])
-def test_a_batch_of_nothing_is_normalised_without_warnings(shape: Any, kind: str) -> None:
+@pytest.mark.parametrize("training", [True, False])
+def test_a_batch_of_nothing_is_normalised(
+    torch: Any, shape: Any, kind: str, training: bool
+) -> None:
+    found = []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mean, variance = (
-            make(3, dtype=getattr(adjoint, kind)) for make in (adjoint.zeros, adjoint.ones)
-        )
-        input = adjoint.ones(shape, dtype=getattr(adjoint, kind), requires_grad=True)
-        out = adjoint.nn.functional.batch_norm(input, mean, variance, training=True)
-        out.sum().backward()
-    assert tuple(out.shape) == shape and input.grad is not None
-    assert mean.tolist() == [0.0] * 3 and variance.tolist() == [1.0] * 3
+        for lib in (adjoint, torch):
+            layer = lib.nn.BatchNorm2d(3) if len(shape) == 4 else lib.nn.BatchNorm1d(3)
+            input = lib.ones(shape, dtype=getattr(lib, kind), requires_grad=True)
+            out = layer.train(training)(input)
+            out.sum().backward()
+            assert out.dtype is input.dtype is input.grad.dtype and tuple(out.shape) == shape
+            kept = (layer.weight.grad, layer.bias.grad, layer.running_mean, layer.running_var)
+            found.append([each.tolist() for each in kept])
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("kind", ["bool", "int8", "int32", "float32"])
