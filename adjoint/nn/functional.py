@@ -326,4 +326,4 @@ _OWN = [
     for name, value in globals().items()
     if inspect.isfunction(value) and value.__module__ == __name__ and name[0] != "_"
 ]
-globals().update({name: overridable(globals()[name]) for name in [*_OWN, "unfold"]})
+globals().update({name: overridable(globals()[name]) for name in _OWN})

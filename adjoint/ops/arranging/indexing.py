@@ -260,9 +260,10 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
     shared = isinstance(value, Tensor) and same_memory(input, value)
     if is_basic(parts) and (shared or (not is_contiguous(input) and 0 in stride(input))):
         shown = basic_index(input, parts)  # the places written may be distinct all the same
-        if shared:
-            extra = max(0, value.ndim - shown.ndim)
-            value = expand(reshape(value, value.shape[extra:]), shown.shape)
+        if shared and value.shape != shown.shape:
+            if value.ndim > shown.ndim:
+                value = reshape(value, value.shape[value.ndim - shown.ndim :])
+            value = expand(value, shown.shape)
         shown.copy_(value)
         return input
     if shared and value.numel() == 1 and _is_one_mask(parts):
