@@ -589,9 +589,15 @@ def refuse_shared(op: "Op", values: list[Any]) -> None:
     if not op.aligned and not op.apart:
         return
     target = values[0]
+    counter = None if target.extras is None else target.extras.counter
+    if counter is None and not op.apart:
+        return
     read = [values[i] for i in op.apart if i] if op.apart else values
     for tensor in dispatch.tensors_in(read):
-        if not same_memory(target, tensor):
+        if tensor is target:
+            if not op.apart:
+                continue
+        elif counter is None or tensor.extras is None or tensor.extras.counter is not counter:
             continue
         if op.apart:
             if tensor.array.dtype is BOOLS and not any(tensor is value for value in values[1:]):
