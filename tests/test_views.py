@@ -3,6 +3,7 @@
 Expectations written out run everywhere; the comparisons with PyTorch need it installed.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -115,6 +116,43 @@ def test_overlapping_memory_is_not_written(name: str) -> None:
         view.add_(1.0)
     assert np.array_equal(x.array, array())
     assert x._version == 0
+
+
+REWRITING: dict[str, Any] = {
+    "masked_fill_": lambda lib, x, i: x.masked_fill_(x > 1, 5.0),
+    "masked_fill_, a part": lambda lib, x, i: x.masked_fill_(
+        lib.tensor([[True, False, False], [False, False, True]]), 5.0
+    ),
+    "index_fill_": lambda lib, x, i: x.index_fill_(0, i, 5.0),
+    "index_put_": lambda lib, x, i: x.index_put_((i,), lib.tensor(5.0)),
+    "index_put_, added": lambda lib, x, i: x.index_put_((i, i), lib.ones(2), accumulate=True),
+    "x[i] = 5": lambda lib, x, i: x.__setitem__(i, 5.0),
+    "x[x > 1] = 5": lambda lib, x, i: x.__setitem__(x > 1, 5.0),
+    "threshold_": lambda lib, x, i: lib.nn.functional.threshold_(x, 1.0, 7.0),
+    "index_add_": lambda lib, x, i: x.index_add_(0, i, lib.ones(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", REWRITING)
+def test_changes_of_expanded_tensors(torch: Any, name: str) -> None:
+    found = []
+    for lib in (adjoint, torch):
+        base = lib.arange(3.0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                REWRITING[name](lib, base.expand(2, 3), lib.tensor([0, 1]))
+            except RuntimeError:
+                found.append("refused")
+            else:
+                found.append((base.tolist(), {each.category for each in caught}))
+    assert found[0] == found[1]
+
+
+def test_changes_of_expanded_tensors_are_not_recorded() -> None:
+    expanded = (adjoint.arange(3.0, requires_grad=True) * 1).expand(2, 3)
+    with pytest.raises(RuntimeError, match="single memory location"):
+        expanded.masked_fill_(adjoint.tensor([[True, False, False], [False, False, True]]), 5.0)
 
 
 def test_copies_do_not_share() -> None:
@@ -267,21 +305,56 @@ def test_gradient_written_out() -> None:
     assert gradient.tolist() == [2.0, 20.0, 20.0]
 
 
-def test_overlapping_assignment_written_out() -> None:
-    x = Tensor(np.array([1.0, 2.0, 3.0]), AS_IS).requires_grad_()
-    y = x * 1.0
-    y[1:] = y[:-1]
-    assert y.tolist() == [1.0, 1.0, 2.0]
-    (gradient,) = grad([(y * Tensor(np.array([1.0, 10.0, 100.0]), AS_IS)).sum()], [x])
-    assert gradient.tolist() == [11.0, 100.0, 0.0]
+OVERLAPPING_OPERANDS: dict[str, Any] = {
+    "y[1:] = y[:-1]": lambda lib, y, i: y.__setitem__(slice(1, None), y[:-1]),
+    "y[:] = y": lambda lib, y, i: y.__setitem__(slice(None), y),
+    "y[:3] = y[0]": lambda lib, y, i: y.__setitem__(slice(3), y[0]),
+    "y[0:1] = y[None, 1:2]": lambda lib, y, i: y.__setitem__(slice(1), y[None, 1:2]),
+    "y[i] = y": lambda lib, y, i: y.__setitem__(i, y[:3]),
+    "y[i] = y[0]": lambda lib, y, i: y.__setitem__(i, y[0]),
+    "y[y > 0] = y[0]": lambda lib, y, i: y.__setitem__(y > 0, y[0]),
+    "y[y > 0] = y": lambda lib, y, i: y.__setitem__(y > -1, y),
+    "i[i] = 1": lambda lib, y, i: i.__setitem__(i, 1),
+    "mask[mask] = False": lambda lib, y, i: (i > 0).__setitem__(i > 0, False),
+    "index_add_": lambda lib, y, i: y.index_add_(0, i, y[:3]),
+    "index_add_, apart": lambda lib, y, i: y[:3].index_add_(0, i, y[3:]),
+    "index_copy_": lambda lib, y, i: y.index_copy_(0, i, y[:3]),
+    "index_fill_": lambda lib, y, i: i.index_fill_(0, i, 1),
+    "index_put_": lambda lib, y, i: y.index_put_((i,), y[:3]),
+    "scatter_": lambda lib, y, i: y.scatter_(0, i, y),
+    "scatter_add_": lambda lib, y, i: y.scatter_add_(0, i, y),
+    "scatter, out": lambda lib, y, i: lib.scatter(y, 0, i, lib.ones(3), out=y),
+    "put_": lambda lib, y, i: y.put_(i, y[:3]),
+    "gather, index": lambda lib, y, i: lib.gather(i.clone(), 0, i, out=i),
+    "gather, input": lambda lib, y, i: lib.gather(y[:3], 0, i, out=y[:3]),
+    "stack": lambda lib, y, i: lib.stack([y[:3], y[3:]], out=y.view(2, 3)),
+    "cross": lambda lib, y, i: lib.cross(y[:3], y[3:], dim=0, out=y[:3]),
+    "cumsum": lambda lib, y, i: lib.cumsum(y[:5], 0, out=y[1:]),
+    "cumsum, same": lambda lib, y, i: lib.cumsum(y, 0, out=y),
+    "sort": lambda lib, y, i: lib.sort(y[:3], out=(y[1:4], i)),
+    "transposed add_": lambda lib, y, i: y[:4].view(2, 2).t().add_(y[:4].view(2, 2)),
+    "transposed copy_": lambda lib, y, i: y[:4].view(2, 2).t().copy_(y[:4].view(2, 2)),
+    "transposed out": lambda lib, y, i: lib.exp(y[:4].view(2, 2), out=y[:4].view(2, 2).t()),
+    "turned": lambda lib, y, i: y.view(1, 2, 3).permute(2, 0, 1).add_(y.view(3, 1, 2)),
+    "more of it": lambda lib, y, i: y.add_(y[:1]),
+    "every second": lambda lib, y, i: y[::2].add_(y[1:4]),
+    "a broadcast copy": lambda lib, y, i: y.copy_(y[:1]),
+}
 
 
-def test_overlapping_assignment_by_index_written_out() -> None:
-    y = Tensor(np.array([1.0, 2.0, 3.0]), AS_IS)
-    y[[1, 2]] = y[:2]
-    assert y.tolist() == [1.0, 1.0, 2.0]
-    y[y > 0] = y.flip(0)
-    assert y.tolist() == [2.0, 1.0, 1.0]
+@pytest.mark.parametrize("name", OVERLAPPING_OPERANDS)
+def test_operands_that_share_what_is_written(torch: Any, name: str) -> None:
+    found = []
+    for lib in (adjoint, torch):
+        y, i = lib.arange(6.0), lib.tensor([0, 1, 2])
+        try:
+            OVERLAPPING_OPERANDS[name](lib, y, i)
+        except RuntimeError as error:
+            assert "memory" in str(error)
+            found.append("refused")
+        else:
+            found.append([y.tolist(), i.tolist()])
+    assert found[0] == found[1]
 
 
 def test_windows_written_out() -> None:
@@ -565,3 +638,32 @@ def test_elements_can_not_be_deleted(torch: Any) -> None:
     for library in (adjoint, torch):
         with pytest.raises(TypeError):
             del library.ones(3)[0]
+
+
+# ---- strides ----
+
+STRIDES: dict[str, Any] = {
+    "new dimensions of one": lambda lib, x: x[0, 0].expand(1, 1, 4),
+    "new dimensions, one of them of one": lambda lib, x: x[0, 0].expand(2, 1, 4),
+    "slice_copy": lambda lib, x: lib.slice_copy(x.permute(2, 0, 1), 0, 0, 2),
+    "t_copy": lambda lib, x: lib.t_copy(x[0]),
+    "unbind_copy": lambda lib, x: lib.unbind_copy(x.permute(2, 0, 1))[0],
+    "split_copy": lambda lib, x: lib.split_copy(x.permute(2, 0, 1), 2)[0],
+}
+
+
+@pytest.mark.parametrize("name", STRIDES)
+def test_strides(torch: Any, name: str) -> None:
+    shown = [STRIDES[name](lib, lib.arange(24.0).reshape(2, 3, 4)) for lib in (adjoint, torch)]
+    assert shown[0].stride() == shown[1].stride()
+    assert shown[0].is_contiguous() == shown[1].is_contiguous()
+
+
+def test_pairs_begin_where_complex_numbers_can(torch: Any) -> None:
+    for lib in (adjoint, torch):
+        with pytest.raises(RuntimeError):
+            lib.view_as_complex(lib.arange(8.0).as_strided((2, 2), (3, 1)))
+        assert lib.view_as_complex(lib.arange(8.0).as_strided((2, 2), (4, 1))).tolist() == [
+            1j,
+            4 + 5j,
+        ]

@@ -6,6 +6,7 @@ from typing import Any
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends import is_available
 from adjoint.call.context import current
+from adjoint.creation.factories import tensor
 from adjoint.device import device as as_device
 from adjoint.ops.sparse.layers import sparse_of
 from adjoint.optim.programs import Spare
@@ -102,6 +103,8 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if not _grads(optimizer):
             raise AssertionError("GradScaler.step: none of the optimizer's parameters has a .grad")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            return self._step_of(optimizer, args, kwargs)
         if optimizer not in self._overflowed:
             self.unscale_(optimizer)
         tracing = current().tracing
@@ -109,6 +112,19 @@ class GradScaler:
             tracing.step_scaled(self, optimizer, args, kwargs)
             return None
         return None if self._overflowed[optimizer] else optimizer.step(*args, **kwargs)
+
+    def _step_of(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        """The step of an optimizer that divides by the scale, and looks for overflows, itself."""
+        scale = None if optimizer in self._overflowed else tensor(self._scale)
+        if scale is not None:
+            finite = [bool(grad.isfinite().all()) for grad in _grads(optimizer)]
+            self._overflowed[optimizer] = not all(finite)
+        optimizer.grad_scale = scale
+        optimizer.found_inf = tensor(float(self._overflowed[optimizer]))
+        try:
+            return optimizer.step(*args, **kwargs)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
 
     def update(self, new_scale: Any = None) -> None:
         """Lower the scale if a gradient overflowed, raise it if none has for a while."""

@@ -123,7 +123,11 @@ class LinearAlgebra:
     def cholesky(self, array: Any) -> Any:
         """The lower factor."""
         found = _single("cholesky_lo", array)
-        return _plain("cholesky", array) if found is None else found
+        if found is None:
+            found = _plain("cholesky", array)
+            if np.isnan(np.diagonal(found, axis1=-2, axis2=-1)).any():  # OpenBLAS takes it for one
+                raise np.linalg.LinAlgError("a pivot is NaN")
+        return found
 
     def inv(self, array: Any) -> Any:
         """The inverse."""

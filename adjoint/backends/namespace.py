@@ -573,6 +573,9 @@ class Namespace(ABC):
         self, array: Array, weight: Any, bias: Any, axes: Any, eps: float
     ) -> tuple[Array, Array, Array]:
         """array with mean 0 and variance 1 over axes, scaled and shifted; its mean and variance."""
+        if not array.size:
+            nothing = self.sum(array, axis=axes, keepdims=True)
+            return array, nothing, nothing
         centre = array.mean(axis=axes, keepdims=True)
         rest = array - centre
         spread = self.square(rest).mean(axis=axes, keepdims=True)

@@ -642,6 +642,19 @@ class NumpyNamespace(
         )
 
 
+def _is_dense(array: Any) -> bool:
+    """Whether the elements of an array lie side by side, in any order of its dimensions."""
+    if array.flags.forc:
+        return True
+    expected = array.itemsize
+    for stride, size in sorted(zip(array.strides, array.shape)):
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
+
+
 class NumpyBackend(Backend):
     """Arrays in main memory."""
 
@@ -668,16 +681,17 @@ class NumpyBackend(Backend):
         return CPU
 
     def overlap(self, written: Any, read: Any) -> bool:
-        """Whether two arrays of this library share some of their memory."""
-        own = type(written) is np.ndarray and type(read) is np.ndarray
-        return own and np.shares_memory(written, read)
+        """Whether two dense arrays of this library share some of their memory."""
+        if type(written) is not np.ndarray or type(read) is not np.ndarray:
+            return False
+        return np.may_share_memory(written, read) and _is_dense(written) and _is_dense(read)
 
     def partly_overlap(self, written: Any, read: Any) -> bool:
         """Whether two dense arrays share some of their memory, but not all in the same places."""
-        if written.ctypes.data == read.ctypes.data and written.strides == read.strides:
+        if not self.overlap(written, read):
             return False
-        dense = written.flags.c_contiguous and read.flags.c_contiguous
-        return dense and np.may_share_memory(written, read)
+        same = written.shape == read.shape and written.strides == read.strides
+        return not same or address(written) != address(read)
 
     def copy(self, array: Any) -> Any:
         return in_order(array)

@@ -359,8 +359,8 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             if seen is not None:
                 return seen
         if op.apart:
-            refuse_shared(op.name, tensors_in(values), out)
-        elif op.family == "elementwise":
+            refuse_shared(op.name, tensors_in([values[i] for i in op.apart]), out)
+        elif op.aligned:
             refuse_shared(op.name, tensors_in(values), out, True)
         if op.follows_out and kwargs.get("dtype") is None:
             values[op.index_of["dtype"]] = out.dtype

@@ -73,6 +73,16 @@ class Ground(Level):
 
 open_levels: Final[ContextVar[tuple[Level, ...]]] = ContextVar("adjoint_levels", default=())
 
+# Whether calls on dual tensors have tangents in the calling context.
+tracking: Final[ContextVar[bool]] = ContextVar("adjoint_tangents", default=True)
+
+
+def change_tracking(mode: bool) -> bool:
+    """Let calls on dual tensors have tangents or not; what it was is returned."""
+    before = tracking.get()
+    tracking.set(mode)
+    return before
+
 
 class Derivative:
     """As a context: one derivative by backward, whose function is running.

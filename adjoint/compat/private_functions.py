@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from adjoint.call.context import current
+from adjoint.call.dispatch import write_out
 from adjoint.creation.factories import arange, tensor
 from adjoint.dtypes import can_cast, promote_types
 from adjoint.ops.arranging.shape import cat, stack
@@ -51,12 +52,15 @@ def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
 
 
 @overridable
-def _int_mm(input: Any, mat2: Any) -> Any:
+def _int_mm(input: Any, mat2: Any, *, out: Any = None) -> Any:
     """The product of two matrices of 8 bits, in 32 bits."""
     for matrix in (input, mat2):
         if matrix.dtype.name not in ("int8", "uint8"):
             raise RuntimeError(f"_int_mm: expected matrices of int8, got {matrix.dtype.name}")
-    return input.int() @ mat2.int()
+    product = input.int() @ mat2.int()
+    if out is not None and out.shape != product.shape:
+        raise RuntimeError(f"_int_mm: expected out of shape {list(product.shape)}")
+    return product if out is None else write_out("_int_mm", product, out, True)
 
 
 @overridable

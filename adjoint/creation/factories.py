@@ -526,6 +526,8 @@ def _evenly(asked: Options, shape: Any, generator: Any) -> Tensor:
 
 
 def _normally(asked: Options, shape: Any, mean: Any, std: Any, generator: Any) -> Tensor:
+    if 0 in shape and asked.kind().category < FLOAT:  # of none any type is one, as in PyTorch
+        return asked.made(asked.xp.empty(tuple(shape), asked.kind().numpy_dtype))
     made: Tensor = _drawn(asked, shape, Normal(_continuous(asked), mean, std, chosen(generator)))
     return made
 
@@ -586,11 +588,19 @@ def _integers(shape: Any, given: Any, kind: dtype, asked: Options, generator: An
     return made
 
 
+_EXACT = {"float16": 1 << 11, "float32": 1 << 24, "float64": 1 << 53}  # integers up to these
+
+
 def randperm(n: int, *, generator: Any = None, **options: Any) -> Tensor:
     """The integers below n in random order."""
     (count,) = shape_of("randperm", (n,))
     asked = Options("randperm", options)
     source, kind = chosen(generator), asked.kind(int64).numpy_dtype
+    if kind == "bool":
+        raise NotImplementedError("randperm is not implemented for bool; use int64")
+    narrow = kind.name in _EXACT or kind.kind in "iu"
+    if narrow and count - 1 > (_EXACT.get(kind.name) or np.iinfo(kind).max):
+        raise RuntimeError(f"randperm(): not all integers below {count} fit {kind}; use int64")
 
     def orders(sizes: tuple[int, ...]) -> Any:
         rows = [

@@ -72,7 +72,11 @@ def is_row(data: Any) -> bool:
         return True
     if isinstance(data, np.ndarray):
         return bool(data.ndim)
-    return isinstance(data, Sequence) and not isinstance(data, (str, bytes, Tensor))
+    if isinstance(data, (str, bytes, dict, Tensor)):
+        return False
+    kind = type(data)
+    like_one = hasattr(kind, "__len__") and hasattr(kind, "__getitem__")
+    return isinstance(data, Sequence) or (like_one and not hasattr(kind, "__array__"))
 
 
 def _of_sequence(data: Any, kind: dtype | None) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.autograd import entry_points
 from adjoint.autograd.grad_mode import recording
 from adjoint.call.context import current
-from adjoint.call.layers import newest_level, opened
+from adjoint.call.layers import change_tracking, newest_level, opened, tracking
 from adjoint.creation.factories import zeros_like
 from adjoint.func.reverse import (
     Differentiated,
@@ -24,14 +24,7 @@ from adjoint.ops.arranging.shape import cat, split
 from adjoint.pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import BatchLevel, batched_value, layered, value_at
-from adjoint.transforms.duals import (
-    DualLevel,
-    change_tracking,
-    dual,
-    primal_at,
-    tangent_at,
-    tracking,
-)
+from adjoint.transforms.duals import DualLevel, dual, primal_at, tangent_at
 
 
 def jvp(

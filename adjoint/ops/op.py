@@ -114,6 +114,7 @@ class Op(Described):
         self.outputs: Any = None  # a namedtuple class, or None
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
+        self.rewrites = False  # in place it may write a place twice, of which it warns
         self.hides = False  # forward answers (result, an array for the rules alone)
         self.mutate: Any = None  # writes the result into the first argument's array
         self.inplace = True
@@ -137,7 +138,7 @@ class Op(Described):
         # "either" of two arguments, or "all" of a list.
         self.follows = ""
         self.follows_out = False  # without dtype it computes in that of out=
-        self.apart = False  # out= may share no memory with the arguments
+        self.apart: tuple[int, ...] = ()  # arguments that share no memory with what is written
         # True: out= must have the data type of the result; or the error of what can't be cast.
         self.exact_out: Any = False
         self.known_as: Any = None  # the public function by which classes know its calls, if another
@@ -529,12 +530,15 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.inplace = bool(settings.pop("inplace", op.family == "elementwise"))
     op.hides = settings.pop("hides", False)
     op.exact_out = settings.pop("exact_out", False)
-    op.apart = settings.pop("apart", False)
+    apart = settings.pop("apart", "")
+    names = list(op.index_of) if apart is True else apart.split()
+    op.apart = tuple([op.index_of[name] for name in names])
     ordered = settings.pop("ordered", False)
     op.ordered = bool(ordered)
     op.follows = ordered if isinstance(ordered, str) else ""
     op.follows_out = settings.pop("follows_out", False)
     op.constant = settings.pop("constant", False)
+    op.rewrites = settings.pop("rewrites", False)
     op.aligned = settings.pop("aligned", op.aligned)
     op.wide = settings.pop("wide", op.wide)
     op.wide_numbers = settings.pop("wide_numbers", False)

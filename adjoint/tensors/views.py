@@ -152,12 +152,16 @@ def refusal(view: Tensor, creation: int, what: str) -> RuntimeError:
 
 
 def check_inplace(
-    op_name: str, target: Tensor, constant: bool = False, recorded: bool = False
+    op_name: str,
+    target: Tensor,
+    constant: bool = False,
+    recorded: bool = False,
+    rewrites: bool = False,
 ) -> None:
     """Refuse an in-place change that autograd can't follow, before anything is touched.
 
-    A `constant` written everywhere may meet a place twice; `recorded` says that an operand needs
-    a gradient.
+    A `constant` written everywhere may meet a place twice, and what `rewrites` may, with a warning;
+    `recorded` says that an operand needs a gradient.
     """
     recording = is_recording()
     if target.inference and not current().inference:
@@ -175,6 +179,13 @@ def check_inplace(
     if not constant and hasattr(array, "strides") and array.size:
         for size, stride in zip(array.shape, array.strides):
             if stride == 0 and size > 1:
+                if rewrites and not (recording and (recorded or target.needs_grad)):
+                    warnings.warn(
+                        f"{op_name}() on an expanded tensor is deprecated: more than one element "
+                        "refers to a single memory location; clone() it first",
+                        stacklevel=2,
+                    )
+                    break
                 raise RuntimeError(
                     f"{op_name}(): unsupported operation: more than one element of the written-to "
                     "tensor refers to a single memory location; clone() it first"
@@ -265,7 +276,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if op.dims:
         values = op.counted_from_end(values)
     recording = is_recording() and any(needs(v) for v in values)
-    check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs))
+    check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs), op.rewrites)
     backend = common_backend(op, tensors)
     if backend is not backend_of(target.array):
         raise RuntimeError(f"{op.name}_(): the tensor to change is on another device")
@@ -273,8 +284,7 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if recording and (op.inputs or target.needs_grad):
         keeps = 0 in op.plan((1 << len(op.inputs)) - 1).values
         before = alias_of(target, keeps)
-    if op.aligned:
-        refuse_partial_overlap(op.name + "_", target, tensors)
+    refuse_shared(op, values)
     before_change(target)
     kept: list[Any] | None = None
     if settings.modes:
@@ -453,8 +463,8 @@ def mutate_plainly(op: "Op", values: list[Any]) -> bool:
     flags = target.array.flags
     if not flags.c_contiguous or not flags.writeable:
         return False
-    if op.aligned and count > 1:
-        refuse_partial_overlap(op.name + "_", target, dispatch.tensors_in(values))
+    if count > 1:
+        refuse_shared(op, values)
     try:
         if op.mutate is None:
             op.direct(*arrays, out=target.array)
@@ -574,21 +584,41 @@ def shown_below(op: "Op", values: list[Any], source: Tensor, settings: Settings)
     return shown
 
 
-def refuse_partial_overlap(name: str, target: Tensor, tensors: list[Tensor]) -> None:
-    """Refuse an operand that shares a part of the memory that is written."""
-    counter = None if target.extras is None else target.extras.counter
-    if counter is None:
+def refuse_shared(op: "Op", values: list[Any]) -> None:
+    """Refuse an operand that shares memory with the first, which is written, where it may not."""
+    if not op.aligned and not op.apart:
         return
-    written = target.array
-    for tensor in tensors:
-        if tensor is target or tensor.extras is None or tensor.extras.counter is not counter:
+    target = values[0]
+    counter = None if target.extras is None else target.extras.counter
+    if counter is None and not op.apart:
+        return
+    read = [values[i] for i in op.apart if i] if op.apart else values
+    for tensor in dispatch.tensors_in(read):
+        if tensor is target:
+            if not op.apart:
+                continue
+        elif counter is None or tensor.extras is None or tensor.extras.counter is not counter:
             continue
-        read = tensor.array
-        if type(read) is NDARRAY and numpy_backend.partly_overlap(written, read):
+        if op.apart:
+            if tensor.array.dtype is BOOLS and not any(tensor is value for value in values[1:]):
+                continue  # a mask within an index, which is counted before anything is written
+            shared = numpy_backend.overlap(target.array, tensor.array)
+        else:
+            shared = numpy_backend.partly_overlap(target.array, tensor.array)
+        if shared:
             raise RuntimeError(
-                f"{name}(): unsupported operation: an operand and the written-to tensor share "
+                f"{op.name}_(): unsupported operation: an operand and the written-to tensor share "
                 "some of their memory; clone() the operand first"
             )
+
+
+def same_memory(tensor: Tensor, other: Tensor) -> bool:
+    """Whether two tensors are one, or show the same memory."""
+    if tensor is other:
+        return True
+    if tensor.extras is None or other.extras is None:
+        return False
+    return tensor.extras.counter is not None and tensor.extras.counter is other.extras.counter
 
 
 def write_result(

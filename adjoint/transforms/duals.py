@@ -4,7 +4,6 @@ A dual tensor holds a primal and its tangent, a tensor like the primal. What an 
 primals is computed once; its tangent follows from the op's family or rules (`forward_rules`).
 """
 
-from contextvars import ContextVar
 from typing import Any, Final
 
 from adjoint.autograd.forward_rules import (
@@ -17,21 +16,19 @@ from adjoint.autograd.node import ALIGNED, edge_node
 from adjoint.call import dispatch
 from adjoint.call.context import Settings, current
 from adjoint.call.errors import complaint
-from adjoint.call.layers import Layer, Level, lies_in, newest_level, note_line, with_layer
+from adjoint.call.layers import (
+    Layer,
+    Level,
+    lies_in,
+    newest_level,
+    note_line,
+    tracking,
+    with_layer,
+)
 from adjoint.ops.op import Op
 from adjoint.tensors.core import NDARRAY, NUMPY_BACKEND, Spec, TensorCore, backend_of, is_floating
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay
-
-# Whether calls on dual tensors have tangents in the calling context.
-tracking: Final[ContextVar[bool]] = ContextVar("adjoint_tangents", default=True)
-
-
-def change_tracking(mode: bool) -> bool:
-    """Let calls on dual tensors have tangents or not; what it was is returned."""
-    before = tracking.get()
-    tracking.set(mode)
-    return before
 
 
 class DualLevel(Level):

@@ -39,3 +39,29 @@ def test_functions_that_cast_for_a_gpu():
 
     assert forward(type("Context", (), {})(), compat.ones(1)).dtype is compat.float32
     assert compat.cuda.amp.autocast_mode.custom_fwd is compat.cuda.amp.custom_fwd
+
+
+@pytest.mark.parametrize("unscaled", [False, True])
+@pytest.mark.parametrize("factor", [1.0, float("inf")])
+def test_an_optimizer_that_divides_by_the_scale_is_told_it(torch, unscaled, factor):
+    def program(lib):
+        seen = []
+
+        class Own(lib.optim.SGD):
+            _step_supports_amp_scaling = True
+
+            def step(self, closure=None):
+                scale = None if self.grad_scale is None else self.grad_scale.item()
+                seen.append((scale, self.found_inf.item()))
+
+        weight = lib.ones(2, requires_grad=True)
+        optimizer, scaler = Own([weight], lr=0.1), lib.amp.GradScaler("cpu", init_scale=4.0)
+        scaler.scale(weight.sum() * factor).backward()
+        if unscaled:
+            scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+        left = hasattr(optimizer, "grad_scale") or hasattr(optimizer, "found_inf")
+        return seen, left, scaler.get_scale(), weight.grad.tolist()
+
+    assert program(compat) == program(torch)

@@ -387,3 +387,63 @@ def test_normalisations_go_into_the_convolutions_before_them():
     assert isinstance(network.inner[1], nn.BatchNorm2d)
     with pytest.raises(AssertionError):
         fuse(network.train())
+
+
+class Inside(fx.Tracer):
+    """Traces into every layer."""
+
+    def is_leaf_module(self, m, module_qualified_name):
+        return False
+
+
+LAYERS = {
+    "ReLU": (),
+    "ELU": (),
+    "LeakyReLU": (),
+    "Hardtanh": (),
+    "SiLU": (),
+    "GELU": (),
+    "Tanh": (),
+    "Softmax": (1,),
+    "GLU": (),
+    "Dropout": (),
+    "Linear": (2, 2),
+    "Conv2d": (2, 2, 3),
+    "MaxPool2d": (2,),
+    "AdaptiveAvgPool2d": (2,),
+    "ReflectionPad2d": (1,),
+    "LayerNorm": (2,),
+    "GroupNorm": (1, 2),
+    "LocalResponseNorm": (2,),
+    "Embedding": (3, 2),
+    "Upsample": (None, 2),
+    "Fold": ((4, 4), 2),
+    "Unfold": (2,),
+    "MSELoss": (),
+    "CrossEntropyLoss": (),
+    "TripletMarginLoss": (),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_show_what_they_call_as_pytorch_s_do(torch, name):
+    found = []
+    for lib, tracer in ((compat, Inside), (torch, type("Tracer", (torch.fx.Tracer,), {}))):
+        tracer.is_leaf_module = Inside.is_leaf_module
+        graph = tracer().trace(getattr(lib.nn, name)(*LAYERS[name]))
+        found.append(
+            [
+                (node.op, node.name, getattr(node.target, "__name__", node.target))
+                + (repr(node.args), repr(dict(node.kwargs)))
+                for node in graph.nodes
+                if node.op != "placeholder"
+            ]
+        )
+    assert found[0] == found[1]
+
+
+def test_a_traced_layer_computes_the_same():
+    for layer in (compat.nn.ELU(), compat.nn.MaxPool2d(2), compat.nn.Unfold(2)):
+        x = compat.arange(-8.0, 8.0).reshape(1, 1, 4, 4)
+        traced = compat.fx.GraphModule(layer, Inside().trace(layer))
+        assert traced(x).tolist() == layer(x).tolist()

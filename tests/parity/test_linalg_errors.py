@@ -257,3 +257,15 @@ def test_cholesky_ex_of_matrices_that_are_nearly_singular() -> None:
     failed = found.info.numpy() > 0
     assert 0 < failed.sum() < len(rows)
     assert (np.isnan(found.L.numpy()).any((-2, -1)) == failed).all()
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex64"])
+def test_cholesky_of_matrices_that_are_not_numbers(kind: str) -> None:
+    matrices = np.stack([np.eye(3, dtype=kind)] * 4)
+    matrices[1, 1, 1] = matrices[2, 2, 0] = matrices[3, 0, 2] = np.nan
+    infos = [each.linalg.cholesky_ex(each.tensor(matrices)).info for each in (adjoint, torch)]
+    assert infos[0].tolist() == infos[1].tolist() == [0, 2, 3, 0]
+    for library in (adjoint, torch):
+        for name in ("cholesky", "pinv", "matrix_rank"):
+            with pytest.raises(library.linalg.LinAlgError):
+                getattr(library.linalg, name)(library.tensor(matrices[1]))

@@ -137,3 +137,35 @@ def test_unknown_differences_are_not_counted(torch: Any, name: str) -> None:
             for library in (adjoint, torch)
         )
         assert str(ours.tolist()) == str(theirs.tolist())
+
+
+FACTORS = {
+    "add": lambda lib, x, factor: lib.add(x, x, alpha=factor),
+    "add_": lambda lib, x, factor: x.add_(x.clone(), alpha=factor),
+    "add a number": lambda lib, x, factor: lib.add(x, 1, alpha=factor),
+    "sub": lambda lib, x, factor: lib.sub(x, x, alpha=factor),
+    "sub_": lambda lib, x, factor: x.sub_(x.clone(), alpha=factor),
+    "addmm": lambda lib, x, factor: lib.addmm(x, x, x, alpha=factor, beta=factor),
+    "addr": lambda lib, x, factor: lib.addr(x, x[0], x[1], beta=factor),
+    "addcmul": lambda lib, x, factor: lib.addcmul(x, x, x, value=factor),
+    "index_add": lambda lib, x, factor: x.index_add(0, lib.tensor([0, 1]), x, alpha=factor),
+}
+FACTORS_OF_KINDS = [
+    (name, kind)
+    for name, kind in itertools.product(FACTORS, ["bool", "int64", "float32", "complex64"])
+    if kind != "bool" or name not in ("addmm", "addcmul")  # PyTorch has none of bools
+]
+
+
+@pytest.mark.parametrize("factor", [True, False, 2, 1.5, 1j], ids=str)
+@pytest.mark.parametrize(("name", "kind"), FACTORS_OF_KINDS)
+def test_factors_that_do_not_fit(torch: Any, name: str, kind: str, factor: Any) -> None:
+    found: list[Any] = []
+    for lib in (adjoint, torch):
+        x = lib.tensor([[1, 2], [3, 4]], dtype=getattr(lib, kind))
+        try:
+            result = FACTORS[name](lib, x, factor)
+            found.append((str(result.dtype).partition(".")[2], result.tolist()))
+        except RuntimeError:
+            found.append("refused")
+    assert found[0] == found[1]

@@ -415,3 +415,146 @@ def test_sparse_gradients_of_no_rows(torch):
         layer = library.nn.Embedding(0, 0, sparse=True)
         layer(library.tensor([], dtype=library.int64)).sum().backward()
         assert tuple(layer.weight.grad.shape) == (0, 0)
+
+
+def test_memory_of_storages_is_nobodys() -> None:
+    storage = compat.ones(3).untyped_storage()
+    assert storage.share_memory_() is storage and storage.to(device="cpu") is storage
+    assert storage.is_pinned() is False and storage.filename is None
+    packed = compat.nn.utils.rnn.pack_sequence([compat.ones(3), compat.ones(2)])
+    assert packed.pin_memory() is packed and not packed.is_pinned()
+
+
+def test_storages_name_the_file_that_they_change(torch: Any, tmp_path: Any) -> None:
+    for lib in (compat, torch):
+        for shared in (True, False):
+            path = str(tmp_path / "elements")
+            storage = lib.UntypedStorage.from_file(path, shared, 16)
+            assert storage.filename == (path if shared else None)
+
+
+def test_results_of_private_functions_as_out(torch: Any) -> None:
+    for lib in (compat, torch):
+        matrix, out = lib.ones(32, 32, dtype=lib.int8), lib.empty(32, 32, dtype=lib.int32)
+        assert lib._int_mm(matrix, matrix, out=out) is out and int(out[0, 0]) == 32
+        for wrong in (lib.empty(32, 32), lib.empty(3, 3, dtype=lib.int32)):
+            with pytest.raises(RuntimeError):
+                lib._int_mm(matrix, matrix, out=wrong)
+        norm = lib.empty(1, 1)
+        assert lib.nuclear_norm(lib.eye(3), True, out=norm) is norm and norm.tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize("name", ["rand", "randn"])
+@pytest.mark.parametrize("kind", ["int64", "bool"])
+@pytest.mark.parametrize("size", [(0,), (2, 0), (2,)])
+def test_random_numbers_of_integer_types(torch: Any, name: str, kind: str, size: Any) -> None:
+    found: list[Any] = []
+    for lib in (adjoint, torch):
+        try:
+            found.append(tuple(getattr(lib, name)(size, dtype=getattr(lib, kind)).shape))
+        except NotImplementedError:
+            found.append("refused")
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("statistics", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("training", [True, False])
+def test_instance_norm_with_statistics_of_any_type(
+    torch: Any, kind: str, statistics: str, training: bool
+) -> None:
+    found: list[Any] = []
+    for lib in (adjoint, torch):
+        input = lib.arange(24.0).reshape(2, 3, 4).to(getattr(lib, kind))
+        mean, variance = (each.to(getattr(lib, statistics)) for each in (lib.zeros(3), lib.ones(3)))
+        out = lib.nn.functional.instance_norm(input, mean, variance, use_input_stats=training)
+        assert out.dtype is input.dtype
+        found.append([each.float().tolist() for each in (out, mean, variance)])
+    for ours, theirs in zip(*found):
+        np.testing.assert_allclose(ours, theirs, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (2, 3, 0), (0, 3, 2, 2)])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+@pytest.mark.parametrize("training", [True, False])
+def test_a_batch_of_nothing_is_normalised(
+    torch: Any, shape: Any, kind: str, training: bool
+) -> None:
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for lib in (adjoint, torch):
+            layer = lib.nn.BatchNorm2d(3) if len(shape) == 4 else lib.nn.BatchNorm1d(3)
+            input = lib.ones(shape, dtype=getattr(lib, kind), requires_grad=True)
+            out = layer.train(training)(input)
+            out.sum().backward()
+            assert out.dtype is input.dtype is input.grad.dtype and tuple(out.shape) == shape
+            kept = (layer.weight.grad, layer.bias.grad, layer.running_mean, layer.running_var)
+            found.append([each.tolist() for each in kept])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", ["bool", "int8", "int32", "float32"])
+@pytest.mark.parametrize("count", [None, 0, 6])
+def test_powers_of_small_integers_do_not_wrap(torch: Any, kind: str, count: Any) -> None:
+    found = []
+    for lib in (adjoint, torch):
+        powers = lib.vander(lib.tensor([1, 3, 7], dtype=getattr(lib, kind)), count)
+        found.append((str(powers.dtype).partition(".")[2], powers.tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"),
+    [("uint8", 256), ("uint8", 257), ("int8", 129), ("float16", 2049), ("float16", 2050)]
+    + [("bfloat16", 258), ("bool", 2), ("int64", 0)],
+)
+def test_orders_of_more_than_a_type_can_count(torch: Any, kind: str, count: int) -> None:
+    found: list[Any] = []
+    for lib in (adjoint, torch):
+        try:
+            found.append(tuple(lib.randperm(count, dtype=getattr(lib, kind)).shape))
+        except RuntimeError as error:
+            found.append(type(error))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "low", "high"),
+    [("float64", -1.7e308, 1.7e308), ("float64", -math.inf, 0), ("float32", 0, math.nan)]
+    + [("float32", 1e39, 1.1e39), ("float16", 7e4, 8e4), ("bfloat16", -1.0, 1.0)],
+)
+def test_ranges_that_a_type_can_hold(torch: Any, kind: str, low: float, high: float) -> None:
+    found: list[Any] = []
+    for lib in (adjoint, torch):
+        try:
+            found.append(tuple(lib.empty(3, dtype=getattr(lib, kind)).uniform_(low, high).shape))
+        except RuntimeError:
+            found.append("refused")
+    assert found[0] == found[1]
+
+
+class Numbered:
+    """Has a length, and elements by their number."""
+
+    def __init__(self, *elements: Any) -> None:
+        self.elements = elements
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.elements[index]
+
+
+def test_what_has_elements_by_number_is_a_sequence(torch: Any) -> None:
+    for lib in (adjoint, torch):
+        assert lib.tensor(Numbered(1.0, 2.0)).tolist() == [1.0, 2.0]
+        assert lib.tensor([Numbered(1, 2), Numbered(3, 4)]).tolist() == [[1, 2], [3, 4]]
+        assert lib.tensor(Numbered()).shape == (0,)
+
+
+def test_nothing_is_joined_along_any_dimension(torch: Any) -> None:
+    for lib in (adjoint, torch):
+        assert lib.cat([lib.empty(0), lib.empty(0)], dim=1).shape == (0,)
+        assert lib.cat([lib.empty(0), lib.ones(2, 3)], dim=1).shape == (2, 3)

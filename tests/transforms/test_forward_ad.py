@@ -271,3 +271,15 @@ def test_infinite_tangents_do_not_warn() -> None:
         zero = fw.make_dual(adjoint.zeros(2), adjoint.ones(2))
         for result in (zero.sqrt(), zero.log(), 1 / zero, zero**-1.5):
             assert not fw.unpack_dual(result).tangent.isfinite().any()
+
+
+def test_a_table_keeps_its_tangent_where_rows_are_shortened() -> None:
+    def program(lib: Any, forward: Any) -> Any:
+        table, index = lib.tensor([[3.0, 4.0], [1.0, 0.0]]), lib.tensor([0, 1, 0])
+        tangent = lib.tensor([[1.0, 2.0], [3.0, 4.0]])
+        with forward.dual_level():
+            dual = forward.make_dual(table, tangent)
+            rows = lib.nn.functional.embedding(index, dual, max_norm=1.0)
+            return pair(rows, forward), pair(dual, forward), table.tolist()
+
+    same(program)

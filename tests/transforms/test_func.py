@@ -13,6 +13,7 @@ import pytest
 
 import adjoint
 from adjoint import Tensor, func, nn
+from adjoint.call.layers import change_tracking
 from adjoint.func import (
     grad,
     grad_and_value,
@@ -24,7 +25,6 @@ from adjoint.func import (
     vjp,
     vmap,
 )
-from adjoint.transforms.duals import change_tracking
 
 LAST = adjoint.channels_last
 RNG = np.random.default_rng(0)

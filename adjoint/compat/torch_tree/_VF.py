@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.call.dispatch import write_out
 from adjoint.compat.aten_parts import convolution as convolution
 from adjoint.compat.recurrent_functions import (
     gru as gru,
@@ -92,9 +93,15 @@ def _is_any_true(input: Tensor) -> Tensor:
     return found
 
 
-def nuclear_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
+def nuclear_norm(
+    input: Tensor, dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None
+) -> Tensor:
     """The sum of the singular values."""
-    return _matrix_norm(input, "nuc", dim, keepdim)
+    if isinstance(dim, bool):
+        dim, keepdim = (-2, -1), dim
+    norm = _matrix_norm(input, "nuc", dim, keepdim)
+    found: Tensor = norm if out is None else write_out("nuclear_norm", norm, out, True)
+    return found
 
 
 def frobenius_norm(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:

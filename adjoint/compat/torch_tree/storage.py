@@ -55,6 +55,7 @@ class UntypedStorage:
 
     refusal: str | None = None  # why the memory has no address: a class only shows its looks
     shown_by: Tensor | None = None  # the tensor it was asked of, which shows it after a change
+    filename: str | None = None  # of the file that changes go to
 
     def __init__(self, source: Any = 0, *, device: Any = None) -> None:
         self.memory: Any = _reread(_elements(source, uint8, device), uint8)
@@ -63,7 +64,9 @@ class UntypedStorage:
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> Self:
         """The first bytes of a file as memory: changes go to the file, if it is `shared`."""
-        return cls._on(_mapped(filename, shared, nbytes))
+        made = cls._on(_mapped(filename, shared, nbytes))
+        made.filename = filename if shared else None
+        return made
 
     @property
     def device(self) -> Any:
@@ -104,6 +107,23 @@ class UntypedStorage:
     def is_shared(self) -> bool:
         """Whether other processes have it: they never do."""
         return False
+
+    def share_memory_(self) -> Self:
+        """The storage itself: processes share no memory."""
+        return self
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether copies to a GPU are quick from it: no memory is kept for that."""
+        return False
+
+    def pin_memory(self, device: Any = None) -> Self:
+        """The storage itself."""
+        return self
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> Self:
+        """The storage itself if its memory is there, else a copy on a device."""
+        moved = self.memory.to(device)
+        return self if moved is self.memory else self._on(moved)
 
     def resizable(self) -> bool:
         """Whether resize_ can change the size."""
@@ -252,7 +272,9 @@ class TypedStorage(UntypedStorage):
     def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> Self:
         """The first elements of a file; see UntypedStorage."""
         kind = cls.of_type or get_default_dtype()
-        return cls._on(_reread(_mapped(filename, shared, size * kind.itemsize), kind))
+        made = cls._on(_reread(_mapped(filename, shared, size * kind.itemsize), kind))
+        made.filename = filename if shared else None
+        return made
 
     @property
     def dtype(self) -> Any:

@@ -7,6 +7,7 @@ from adjoint.nn import functional, init
 from adjoint.nn.layers.base import REQUIRED, Stateless, taking
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.elementwise.activation import relu
+from adjoint.tensors.tensor import Tensor
 
 # ---- with an option to overwrite the input ----
 
@@ -18,6 +19,8 @@ class ReLU(Stateless):
 
     def forward(self, input: Any) -> Any:
         """relu(input)."""
+        if type(input) is not Tensor:  # who answers for it is asked about this function
+            return functional.relu(input, self.inplace)
         return functional.relu_(input) if self.inplace else relu(input)
 
 

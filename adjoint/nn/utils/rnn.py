@@ -70,6 +70,14 @@ class PackedSequence(_Fields):
         """On a GPU."""
         return self.to("cuda", *args, **kwargs)
 
+    def pin_memory(self) -> "PackedSequence":
+        """The same: no memory is kept for quick copies to a GPU."""
+        return self
+
+    def is_pinned(self) -> bool:
+        """Whether copies to a GPU are quick from it."""
+        return False
+
     double = _cast("double")
     float = _cast("float")
     half = _cast("half")

@@ -567,6 +567,7 @@ def vander(x: Value, N: Any = None, increasing: bool = False) -> Value:
     """A matrix of the powers of a vector's elements, the highest first unless increasing."""
     if x.ndim != 1:
         raise RuntimeError(f"vander(): expected a vector, got {x.ndim} dimensions")
+    x = x if x.dtype.category >= FLOAT else x.to(int64)
     count = x.shape[0] if N is None else N
     if count < 0:
         raise RuntimeError(f"vander(): N must not be negative, got {count}")

@@ -7,7 +7,7 @@ from adjoint.call.dispatch import write_out
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import dtype
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import alias, clone
+from adjoint.ops.arranging.conversion import alias, clone, contiguous_format
 from adjoint.ops.arranging.questions import detach
 from adjoint.ops.arranging.shape import (
     basic_index,
@@ -57,11 +57,16 @@ def _view(input: Any, size: Any) -> Any:
     return view(input, size) if isinstance(size, dtype) else reshape(input, size)
 
 
+def _in_order(shown: Value) -> Value:
+    """A copy in which the elements lie in the order of their indices."""
+    return clone(shown, memory_format=contiguous_format)
+
+
 def _copied(name: str, function: Callable[..., Any], method: bool = False) -> Any:
     """The public function called `name`: what a view function shows, in memory of its own."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return clone(function(*args, **kwargs))
+        return _in_order(function(*args, **kwargs))
 
     return _public(name, function, call, method)
 
@@ -75,7 +80,7 @@ def _copied(name: str, function: Callable[..., Any], method: bool = False) -> An
 def copied_pieces(xp: Any, input: Array, split_sizes: Any, dim: int = 0) -> tuple[Array, ...]:
     """What split_with_sizes shows, each piece in memory of its own."""
     pieces = split_with_sizes.forward(xp, input, split_sizes, dim)
-    return tuple([xp.copied(piece) for piece in pieces])
+    return tuple([xp.copied(piece, ordered=True) for piece in pieces])
 
 
 def _lengths(input: Value, split_sizes: Any, dim: int = 0) -> tuple[Value, tuple[int, ...], int]:
@@ -97,7 +102,7 @@ def _copied_parts(
             return None
         if lengths is not None:
             return copied_pieces(*lengths(*args, **kwargs))
-        return tuple(map(clone, function(*args, **kwargs)))
+        return tuple(map(_in_order, function(*args, **kwargs)))
 
     return _public(name, function, call, method)
 

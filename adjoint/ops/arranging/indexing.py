@@ -31,7 +31,7 @@ from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.views import apply_inplace, same_memory
 
 # ---- reading ----
 
@@ -232,6 +232,8 @@ def set_each(
     mutate=_write,
     node_name="IndexPutBackward0",
     home=None,
+    apart="index value",
+    rewrites=True,
 )
 def setitem(xp: Any, input: Array, index: Any, value: Operand) -> Array:
     """A copy of input with value at a plain index."""
@@ -255,16 +257,28 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
     _check_numbers(input.shape, parts)
     if isinstance(value, Tensor) and not is_basic(parts) and not _fills(parts, value):
         same_dtype("value", input, value)
-    if is_basic(parts) and not is_contiguous(input) and 0 in stride(input):
-        basic_index(input, parts).copy_(value)  # the places written may be distinct all the same
+    shared = isinstance(value, Tensor) and same_memory(input, value)
+    if is_basic(parts) and (shared or (not is_contiguous(input) and 0 in stride(input))):
+        shown = basic_index(input, parts)  # the places written may be distinct all the same
+        if shared and value.shape != shown.shape:
+            if value.ndim > shown.ndim:
+                value = reshape(value, value.shape[value.ndim - shown.ndim :])
+            value = expand(value, shown.shape)
+        shown.copy_(value)
         return input
+    if shared and value.numel() == 1 and _is_one_mask(parts):
+        value = value.clone()
     return apply_inplace(setitem, [input, parts, value])
 
 
 def _fills(parts: tuple[Any, ...], value: Any) -> bool:
     """Whether a mask alone is filled with a single number, which PyTorch casts."""
+    return value.ndim == 0 and _is_one_mask(parts)
+
+
+def _is_one_mask(parts: tuple[Any, ...]) -> bool:
     masks = [part for part in parts if part is not Ellipsis]
-    return value.ndim == 0 and len(masks) == 1 and _is_mask(masks[0])
+    return len(masks) == 1 and _is_mask(masks[0])
 
 
 def _is_mask(part: Any) -> bool:
@@ -302,7 +316,13 @@ def _accumulate_or_write(
     xp: Any, array: Any, indices: Any, values: Any, accumulate: bool = False
 ) -> None:
     if accumulate:
-        array[...] = index_put.forward(xp, array, indices, values, True)
+        seen_twice = [d for d, n in enumerate(array.shape) if n > 1 and not array.strides[d]]
+        added = index_put.forward(xp, array, indices, values, True)
+        if seen_twice:
+            once = array[tuple([slice(1 if d in seen_twice else None) for d in range(array.ndim)])]
+            array = once
+            added = once + xp.sum(added - once, axis=tuple(seen_twice), keepdims=True)
+        array[...] = added
     else:
         same_dtype("values", array, values)
         _write(xp, array, _by_dimension(indices), values)
@@ -340,6 +360,8 @@ def put_each(
     vmap=put_each,
     mutate=_accumulate_or_write,
     inplace="function",
+    apart="indices values",
+    rewrites=True,
 )
 def index_put(
     xp: Any, input: Array, indices: Sequence[Array], values: Array, accumulate: bool = False
@@ -407,7 +429,7 @@ def _dim_of_rows(dim: int, shape: Any) -> int:
     input=lambda grad, input_shape, dim, index: spread(grad, input_shape, dim, index),
     vmap=_gathered_each,
     exact_out=True,
-    apart=True,
+    apart="input",
 )
 def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that index names along dim, one for each of its elements."""
@@ -480,7 +502,7 @@ def of_source(grad: Value, shape: Any) -> Value:
     ),
     inplace=True,
     exact_out=True,
-    apart=True,
+    apart="index src",
 )
 def scatter_add(xp: Any, input: Array, dim: int, index: Array, src: Array) -> Array:
     """input with the elements of src added where index names along dim."""
@@ -593,6 +615,11 @@ def _filled_each(
     return choose(mask, to(of_rank(value, True, rank), input.dtype), input)
 
 
+def _fill_marked(xp: Any, array: Any, mask: Any, value: Any) -> None:
+    check_mask(mask)
+    array[xp.broadcast_to(mask, array.shape)] = as_scalar(xp, value, array.dtype)
+
+
 @linear(
     input=lambda grad, mask: masked_fill(grad, mask, 0),
     value=lambda grad, mask: masked_fill(grad, ~mask, 0),
@@ -600,6 +627,8 @@ def _filled_each(
     inplace=True,
     ordered=True,
     numbers_without_edge=("value",),
+    rewrites=True,
+    mutate=_fill_marked,
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:
     """input with value where mask is True."""

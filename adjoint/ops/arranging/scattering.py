@@ -79,7 +79,7 @@ def _scattered_each(
     vmap=_scattered_each,
     inplace=True,
     exact_out=True,
-    apart=True,
+    apart="index src",
 )
 def scatter(
     xp: Any,
@@ -287,7 +287,7 @@ def _take_in(
     mutate=_take_in,
     inplace=True,
     exact_out=True,
-    apart=True,
+    apart="index src",
 )
 def scatter_reduce(
     xp: Any,

@@ -320,6 +320,9 @@ def _expanded_sizes(size: Any, shape: Any) -> tuple[int, ...]:
 @linear(input=lambda grad: grad, vmap=_expanded_each, view=True, home="Tensor")
 def expand(xp: Any, input: Array, *size: Any, implicit: bool = False) -> Array:
     """A view in which dimensions of size 1, and new ones in front, repeat."""
+    lead = len(size) - input.ndim
+    if 1 in size[: max(lead, 0)]:  # with the strides that unsqueeze gives them
+        input = input.reshape((1,) * lead + input.shape)
     return xp.writable(xp.broadcast_to(input, _expanded_sizes(size, input.shape)), input)
 
 
@@ -616,6 +619,8 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""
     _check_joined(tensors, [tensor.shape for tensor in tensors])
     parts = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
+    if all(part.shape == (0,) for part in parts):
+        dim = 0  # there is nothing to join along any other
     alike = all(part.ndim == parts[0].ndim for part in parts)
     place = normal_dim(dim, parts[0].ndim) if alike else -1
     for part in parts:
@@ -639,6 +644,7 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     autocast="widest",
     exact_out=TypeError,
     ordered=True,
+    apart=True,
 )
 def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors side by side along a new dimension."""

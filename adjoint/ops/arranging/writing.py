@@ -156,6 +156,7 @@ def _filled_slices_each(
     ),
     inplace=True,
     exact_out=True,
+    apart="index source",
 )
 def index_add(
     xp: Any, input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
@@ -181,6 +182,7 @@ def index_add(
     inplace=True,
     exact_out=True,
     ordered=True,
+    apart="index source",
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """input with the slices of source where index names along dim."""
@@ -190,11 +192,21 @@ def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> 
     return xp.updated(whole, along(axis, lifted(index)), lifted(source)).reshape(input.shape)
 
 
+def _fill_slices(xp: Any, array: Any, dim: int, index: Any, value: Any) -> None:
+    axis = normal_dim(dim, array.ndim)
+    if index.ndim > 1:
+        raise IndexError(f"the index must be 1-d, not {index.ndim}-d")
+    lifted(array)[along(axis, lifted(index))] = as_scalar(xp, value, array.dtype)
+
+
 @linear(
     input=lambda grad, dim, index: index_fill(grad, dim, index, 0),
     value=lambda grad, dim, index: _filled_part(grad, dim, index),
     vmap=_filled_slices_each,
     inplace=True,
+    apart="index",
+    rewrites=True,
+    mutate=_fill_slices,
 )
 def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Operand) -> Array:
     """input with value in the slices that index names along dim."""
@@ -373,6 +385,7 @@ def _put_in_each(
     vmap=_put_in_each,
     source=lambda grad, index, source_shape: reshape(take(grad, index), source_shape),
     inplace=True,
+    apart="index source",
 )
 def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """input with source written, or added, where index names in the flattened tensor."""

@@ -406,6 +406,7 @@ def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     also="nn.functional",
     inplace="function",
     overwrites=True,
+    constant=True,
 )
 def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     """input where it is above threshold, else value."""

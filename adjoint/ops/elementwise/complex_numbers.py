@@ -123,7 +123,13 @@ def view_as_complex(xp: Any, input: Array) -> Array:
     if input.dtype.char not in _COMPLEX_OF:
         raise RuntimeError(f"view_as_complex is for {_PARTS}, not for {input.dtype}")
     _check_pairs(input.shape)
-    if xp.strides_of(input)[-1] != 1:
+    strides = xp.strides_of(input)
+    if any(step % 2 for step, count in zip(strides[:-1], input.shape) if count > 1):
+        raise RuntimeError(
+            "all strides but the last must be even, so that each pair begins where a complex "
+            "number can; call contiguous() first"
+        )
+    if strides[-1] != 1:
         raise RuntimeError(
             "the last dimension must have stride 1, so that pairs are neighbours in memory; call "
             "contiguous() first"

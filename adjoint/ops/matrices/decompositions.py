@@ -12,6 +12,7 @@ from adjoint.ops.arranging.strided import diag_embed, diagonal
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.linalg import (
+    NOT_CONVERGED,
     LinAlgError,
     attempt,
     check_matrices,
@@ -350,8 +351,7 @@ def linalg_svd(
 ) -> tuple[Array, Array, Array]:
     """A as U @ diag(S) @ Vh, with singular values in descending order."""
     check_matrices(A, square=False)
-    reason = "the matrix is not finite, or the algorithm did not converge"
-    U, S, Vh = attempt("linalg_svd", reason, xp.linalg.svd, A, full_matrices)
+    U, S, Vh = attempt("linalg_svd", NOT_CONVERGED, xp.linalg.svd, A, full_matrices)
     return U, S, Vh
 
 
@@ -377,8 +377,7 @@ def _svdvals_rule(grad: Value, A: Value) -> Value:
 def linalg_svdvals(xp: Any, A: Array, *, driver: str | None = None) -> Array:
     """Singular values in descending order."""
     check_matrices(A, square=False)
-    reason = "the matrix is not finite, or the algorithm did not converge"
-    return attempt("linalg_svdvals", reason, lambda: xp.linalg.svd(A, compute_uv=False))
+    return attempt("linalg_svdvals", NOT_CONVERGED, lambda: xp.linalg.svd(A, compute_uv=False))
 
 
 class Svd(NamedTuple):

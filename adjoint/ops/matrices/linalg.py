@@ -33,6 +33,9 @@ class LinAlgError(RuntimeError):
     """A matrix has no inverse, no factorization, or an algorithm did not converge."""
 
 
+NOT_CONVERGED = "the matrix is not finite, or the algorithm did not converge"
+
+
 def attempt(name: str, reason: str, function: Any, *args: Any) -> Any:
     """Call a library's function; its complaint about the values becomes LinAlgError."""
     try:
@@ -184,7 +187,7 @@ def pseudo_inverse(
         values, right = xp.linalg.eigh(A)
         left = right
     else:
-        left, values, right = xp.linalg.svd(A, full_matrices=False)
+        left, values, right = attempt("linalg.pinv", NOT_CONVERGED, xp.linalg.svd, A, False)
         right = xp.conjugate(xp.swapaxes(right, -2, -1))
     sizes = xp.abs(values)
     cutoff = tolerance(xp, xp.max(sizes, axis=-1), A, atol, rtol)

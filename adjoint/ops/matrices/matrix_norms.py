@@ -11,7 +11,14 @@ from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.matrices.decompositions import linalg_svdvals
 from adjoint.ops.matrices.distances import difference_norm, euclidean, has_products
-from adjoint.ops.matrices.linalg import check_matrices, linalg_inv_ex, matrices_each, tolerance
+from adjoint.ops.matrices.linalg import (
+    NOT_CONVERGED,
+    attempt,
+    check_matrices,
+    linalg_inv_ex,
+    matrices_each,
+    tolerance,
+)
 from adjoint.ops.matrices.matmul import shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.extremes import amax, amin
@@ -156,7 +163,10 @@ def rank_of(
     check_matrices(A, square=hermitian)
     if A.size == 0:
         return xp.zeros(A.shape[:-2], "int64")
-    values = xp.linalg.eigvalsh(A) if hermitian else xp.linalg.svd(A, compute_uv=False)
+    if hermitian:
+        values = xp.linalg.eigvalsh(A)
+    else:
+        values = attempt("linalg.matrix_rank", NOT_CONVERGED, xp.linalg.svd, A, False, False)
     sizes = xp.abs(values)
     cutoff = tolerance(xp, xp.max(sizes, axis=-1), A, atol, rtol)
     return xp.sum(sizes > cutoff[..., None], axis=-1, dtype="int64")

@@ -44,6 +44,7 @@ def kron(input: Value, other: Value) -> Value:
     numpy="cross linalg.cross",
     batching=FRONT,
     exact_out=True,
+    apart=True,
 )
 def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array:
     """Cross product of the vectors along dim."""
@@ -56,7 +57,7 @@ def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array
     return xp.cross(input, other, axis=dim)
 
 
-@composite(exact_out=True)
+@composite(exact_out=True, apart=True)
 def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     """Cross product of the vectors along dim; without it, the first dimension of size 3."""
     if dim is None:

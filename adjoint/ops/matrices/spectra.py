@@ -17,6 +17,7 @@ from adjoint.ops.matrices.decompositions import (
     real_part,
 )
 from adjoint.ops.matrices.linalg import (
+    NOT_CONVERGED,
     attempt,
     check_matrices,
     identity_like,
@@ -209,8 +210,7 @@ def _in_basis(matrix: Any, vectors: Any) -> Any:
 def linalg_eig(xp: Any, A: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors of square matrices, complex even for real ones."""
     check_matrices(A)
-    reason = "the matrix is not finite, or the algorithm did not converge"
-    values, vectors = attempt("linalg_eig", reason, xp.linalg.eig, A)
+    values, vectors = attempt("linalg_eig", NOT_CONVERGED, xp.linalg.eig, A)
     return values.astype(_complex_dtype(A)), vectors.astype(_complex_dtype(A))
 
 
@@ -218,8 +218,7 @@ def linalg_eig(xp: Any, A: Array) -> tuple[Array, Array]:
 def eigenvalues(xp: Any, A: Array) -> Array:
     """Eigenvalues of square matrices, without the vectors."""
     check_matrices(A)
-    reason = "the matrix is not finite, or the algorithm did not converge"
-    return attempt("linalg_eigvals", reason, xp.eigenvalues, A).astype(_complex_dtype(A))
+    return attempt("linalg_eigvals", NOT_CONVERGED, xp.eigenvalues, A).astype(_complex_dtype(A))
 
 
 @composite(home="linalg")

@@ -4,6 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from adjoint.call.context import change_grad_enabled, current, set_current
+from adjoint.call.layers import change_tracking, tracking
 from adjoint.dtypes import int32, int64
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import repeat
@@ -158,13 +159,14 @@ def _check_padding(name: str, padding_idx: int | None, count: int) -> int:
 
 def shorten_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale down, in place, the rows that will be used and are longer than max_norm."""
-    used = reshape(indices, (-1,))  # a row that is named twice is written twice, the same
-    rows = renorm(getitem(weight.detach(), (used,)), norm_type, 0, max_norm)
-    settings = current()
+    settings, tracked = current(), tracking.get()
     try:
+        change_tracking(False)  # a table keeps its tangent, as it keeps its history
         change_grad_enabled(False)
-        setitem_(weight, (used,), rows)
+        used = reshape(indices, (-1,))  # a row that is named twice is written twice, the same
+        setitem_(weight, (used,), renorm(getitem(weight, (used,)), norm_type, 0, max_norm))
     finally:
+        change_tracking(tracked)
         set_current(settings)
 
 

@@ -325,6 +325,8 @@ def root_scaled(
 
 def _check_kinds(name: str, input: Any, **given: Any) -> None:
     """Refuse parameters of another type than input's; to 16-bit input all may be float32."""
+    if 0 in input.shape:  # then nothing is computed with them
+        return
     kind = input.dtype
     kinds = {value.dtype for value in given.values() if value is not None}
     if not kinds or kinds == {kind} or (kinds == {float32} and is_half(kind.numpy_dtype)):
@@ -544,19 +546,21 @@ def instance_norm(
         )
     given = {"running_mean": running_mean, "running_var": running_var}
     _check_channels("instance_norm", input, **given, weight=weight, bias=bias)
-    _check_kinds("instance_norm", input, **given, weight=weight, bias=bias)
+    _check_kinds("instance_norm", input, weight=weight, bias=bias)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError(
                 "instance_norm(): running_mean and running_var must be given unless use_input_stats"
             )
-        return _with_known_statistics(input, running_mean, running_var, weight, bias, eps)
+        known = running_mean.to(input.dtype), running_var.to(input.dtype)
+        return _with_known_statistics(input, *known, weight, bias, eps)
     _check_running("instance_norm", input, running_mean, running_var)
     factor, shift = _per_channel(weight, input.ndim), _per_channel(bias, input.ndim)
     axes = tuple(range(2, input.ndim))
     out, centre, spread = batch_standardized(contiguous(input), factor, shift, axes, eps)
-    _note(running_mean, mean(centre, 0), momentum)
-    _note(running_var, mean(spread, 0) * (count / max(count - 1, 1)), momentum)
+    if running_mean is not None and input.shape[0]:
+        _note(running_mean, mean(centre, 0), momentum)
+        _note(running_var, mean(spread, 0) * (count / max(count - 1, 1)), momentum)
     return out
 
 

@@ -13,6 +13,7 @@ from adjoint.dtypes import bfloat16, float16, float32, uint8
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone, following, to
 from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.composites import overridable
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.rounding import round
 from adjoint.ops.elementwise.selection import clamp
@@ -518,6 +519,7 @@ def _as_batch(name: str, input: Any, ndim: int) -> tuple[Any, bool]:
     return (reshape(input, (1, *input.shape)) if single else input), single
 
 
+@overridable
 def unfold(
     input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:

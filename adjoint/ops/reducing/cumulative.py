@@ -134,6 +134,7 @@ def _in_place(op: Any, input: Any, dim: int, dtype: Any) -> Any:
     batching=FRONT,
     follows_out=True,
     ordered=True,
+    aligned=True,
 )
 def cumsum(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Sums of all prefixes along dim."""
@@ -170,6 +171,7 @@ def _cumprod_rule(grad: Value, input: Value, result: Value, dim: int) -> Value:
     batching=FRONT,
     follows_out=True,
     ordered=True,
+    aligned=True,
 )
 def cumprod(xp: Any, input: Array, dim: int, *, dtype: Any = None) -> Array:
     """Products of all prefixes along dim."""
@@ -221,6 +223,7 @@ def _logcumsumexp_tangent(input: Value, input_tangent: Value, result: Value, dim
     jvp=_logcumsumexp_tangent,
     batching=FRONT,
     ordered=True,
+    aligned=True,
 )
 def logcumsumexp(xp: Any, input: Array, dim: int) -> tuple[Array, Any]:
     """Logarithms of the sums of the exponentials of all prefixes along dim."""

@@ -60,6 +60,7 @@ def _ordered(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:
     exact_out=True,
     jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
     batching=FRONT,
+    aligned=True,
 )
 def sort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None
@@ -94,6 +95,7 @@ def msort(input: Value) -> Value:
     exact_out=True,
     jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
     batching=FRONT,
+    aligned=True,
 )
 def topk(
     xp: Any, input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True

@@ -303,6 +303,7 @@ def _normal_from(xp: Any, mean: Any, std: Any, generator: Any, kind: Any) -> Any
     node_name="NormalBackward1",
     home=None,
     exact_out=NotImplementedError,
+    aligned=True,
 )
 def normal_from(xp: Any, mean: Operand, std: Operand = 1.0, generator: Any = None) -> Array:
     """Normally distributed numbers, each with its own mean, deviation or both."""
@@ -346,8 +347,8 @@ def _uniform(kind: Any, low: float, high: float, generator: Any) -> Any:
     _require_float(kind, "uniform_")
     if low > high:
         raise RuntimeError(f"the range [from, to) needs from <= to, but got from={low} > to={high}")
-    widest = np.finfo("float16" if kind == "float16" else "float32").max
-    if kind != "float64" and high - low > widest:
+    widest = np.finfo(kind if kind in ("float16", "float64") else "float32").max
+    if not (-widest <= low and high <= widest and float(high) - float(low) <= widest):
         raise RuntimeError(f"the range from {low} to {high} is wider than {kind} can hold")
     return Even(kind, low, high, generator)
 

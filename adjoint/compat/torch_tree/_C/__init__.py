@@ -13,7 +13,7 @@ from adjoint.call.context import (
     is_inference_mode_enabled as is_inference_mode_enabled,
 )
 from adjoint.call.dispatch import tensors_in
-from adjoint.call.layers import open_levels
+from adjoint.call.layers import change_tracking, open_levels
 from adjoint.compat.aten_forms import bound
 from adjoint.compat.dispatch_keys import (
     DispatchKey as DispatchKey,
@@ -48,7 +48,6 @@ from adjoint.tensors.size import Size as Size
 from adjoint.tensors.subclass import plain, unhandled
 from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import loops
-from adjoint.transforms.duals import change_tracking
 
 parse_schema = parse
 TensorBase = _TensorBase = Tensor

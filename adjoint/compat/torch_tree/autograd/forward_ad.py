@@ -1,8 +1,8 @@
 """torch.autograd.forward_ad: whether tangents are computed, which is private there."""
 
 from adjoint.call.context import current
+from adjoint.call.layers import tracking
 from adjoint.compat.torch_tree.autograd.grad_mode import RememberedSetting
-from adjoint.transforms.duals import tracking
 
 
 def _is_fwd_grad_enabled() -> bool:

@@ -250,6 +250,8 @@ class Tracer(TracerBase):
         self.graph._origin = f" from {place} in {code.co_name}"
         count = code.co_argcount + code.co_kwonlyargcount
         names = list(code.co_varnames[:count])
+        shown = _shown_parameters(function)
+        names = shown or names
         if is_module and not names:
             raise RuntimeError("a forward without parameters has no module")
         given: list[Any] = [self.root] if is_module else []
@@ -270,7 +272,7 @@ class Tracer(TracerBase):
         given += [self._parameter(function, name, defaults, concrete) for name in own]
         stars: list[Any] = []
         for flag, star in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")):
-            if code.co_flags & flag:
+            if code.co_flags & flag and not shown:
                 stars.append(self._star(function, code.co_varnames[count + len(stars)], star))
         given += stars
         whole = _by_position(function) if stars or code.co_kwonlyargcount else root_fn
@@ -422,6 +424,13 @@ def _names_of(function: Any) -> dict[str, Any]:
     """The names of the module that a function was defined in."""
     found = inspect.unwrap(getattr(function, "__func__", function))
     return found.__globals__ if isinstance(found, FunctionType) else {}
+
+
+def _shown_parameters(function: Any) -> list[str]:
+    """The parameters that a method of adjoint's is said to have, where its code has stars."""
+    own = str(getattr(function, "__module__", None)).startswith("adjoint.")
+    shown = getattr(function, "__signature__", None) if own else None
+    return [] if shown is None else list(shown.parameters)
 
 
 def _annotations(function: Any) -> dict[str, Any]:
