@@ -132,8 +132,9 @@ def extensions() -> list[Extension]:
             extension.extra_compile_args += ["-fno-semantic-interposition", "-fvisibility=hidden"]
             # GCC would take functions of 30 in: 48 kB more in the wheel, and no faster.
             extension.extra_compile_args += ["--param", "max-inline-insns-auto=22"]
-            # Nor would targets of jumps that are aligned be: 25 kB.
+            # Nor would aligned targets of jumps be, or pointers moved in pairs: 30 kB.
             extension.extra_compile_args += ["-fno-align-jumps", "-fno-align-labels"]
+            extension.extra_compile_args += ["-fno-tree-vectorize"]
             if native not in extension.sources:  # a stub needs nothing of what C sets up: 24 kB
                 extension.extra_link_args += ["-nostartfiles", "-Wl,-z,noseparate-code"]
     built += [*loops(), *modules_for_numpy()]

@@ -72,7 +72,7 @@ def is_row(data: Any) -> bool:
         return True
     if isinstance(data, np.ndarray):
         return bool(data.ndim)
-    if isinstance(data, (str, bytes, dict, Tensor)):
+    if isinstance(data, (int, float, complex, str, bytes, dict, Tensor)):
         return False
     kind = type(data)
     like_one = hasattr(kind, "__len__") and hasattr(kind, "__getitem__")

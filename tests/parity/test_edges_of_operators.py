@@ -210,3 +210,27 @@ def test_the_input_has_the_names_of_numpy(torch: Any, name: str) -> None:
 def tuple_of(answer: Any) -> Any:
     """Several results, or one."""
     return answer if isinstance(answer, tuple) else (answer,)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("leaky_relu", "negative_slope"), ("elu", "alpha"), ("celu", "alpha")],
+)
+def test_negative_slopes_are_derived_in_place_too(torch: Any, name: str, option: str) -> None:
+    """PyTorch's forms that change nothing give these gradients; those in place it refuses."""
+    values = [-2.0, -0.1, 0.5, 3.0]
+    x = compat.tensor(values, requires_grad=True)
+    changed = getattr(compat.nn.functional, f"{name}_")(x * 1, **{option: -0.5})
+    changed.sum().backward()
+    t = torch.tensor(values, requires_grad=True)
+    getattr(torch.nn.functional, name)(t, **{option: -0.5}).sum().backward()
+    np.testing.assert_allclose(x.grad, t.grad, rtol=1e-6)
+
+
+def test_numpy_decides_whether_overflows_are_warned_of() -> None:
+    big = compat.tensor([3e38])
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        assert (big * 10).item() == np.inf
+    with np.errstate(over="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (big * 10).item() == (big + big).item() == np.inf

@@ -321,7 +321,7 @@ def _expanded_sizes(size: Any, shape: Any) -> tuple[int, ...]:
 def expand(xp: Any, input: Array, *size: Any, implicit: bool = False) -> Array:
     """A view in which dimensions of size 1, and new ones in front, repeat."""
     lead = len(size) - input.ndim
-    if 1 in size[: max(lead, 0)]:  # with the strides that unsqueeze gives them
+    if lead > 0 and 1 in size[:lead]:  # with the strides that unsqueeze gives them
         input = input.reshape((1,) * lead + input.shape)
     return xp.writable(xp.broadcast_to(input, _expanded_sizes(size, input.shape)), input)
 
@@ -618,9 +618,9 @@ def _check_joined(tensors: Any, shapes: Any) -> None:
 def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors one after the other along dim; 1-d empty tensors fit anywhere."""
     _check_joined(tensors, [tensor.shape for tensor in tensors])
-    parts = [tensor for tensor in tensors if tensor.shape != (0,)] or list(tensors)
-    if all(part.shape == (0,) for part in parts):
-        dim = 0  # there is nothing to join along any other
+    parts = [tensor for tensor in tensors if tensor.shape != (0,)]
+    if not parts:
+        parts, dim = list(tensors), 0  # there is nothing to join along any other
     alike = all(part.ndim == parts[0].ndim for part in parts)
     place = normal_dim(dim, parts[0].ndim) if alike else -1
     for part in parts:

@@ -25,11 +25,13 @@ def _scaled(xp: Any, other: Any, alpha: Any) -> Any:
 
 def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any, sign: int = 1) -> None:
     """array += sign * alpha * other; a negative factor wraps around in unsigned numbers."""
-    refuse_factor(alpha, array.dtype)
+    kind = array.dtype.kind
+    if kind != "f" or type(alpha) not in (int, float):
+        refuse_factor(alpha, array.dtype)
     alpha = alpha if sign == 1 else -alpha
-    if type(alpha) is int and array.dtype.kind == "u":
+    if kind == "u" and type(alpha) is int:
         alpha = fitted_integer(alpha, array.dtype, True)
-    elif array.dtype.kind == "b":
+    elif kind == "b":
         alpha = bool(alpha)
     xp.add_scaled(array, other, alpha)
 
