@@ -46,6 +46,8 @@ COMPILED = [
     "adjoint/call/overriding.py",
     "adjoint/call/dispatch.py",
     "adjoint/tensors/views.py",
+    "adjoint/tensors/memory.py",
+    "adjoint/tensors/changes.py",
     "adjoint/ops/op.py",
     "adjoint/ops/inplace.py",
     "adjoint/autograd/forward_rules.py",

@@ -46,6 +46,8 @@ LAYERS = [
         "ops.op",
         "ops.signatures",
         "tensors.tensor",
+        "tensors.changes",
+        "tensors.memory",
         "tensors.views",
     ],
     ["creation", "ops", "random", "tensors"],

@@ -8,9 +8,10 @@ from adjoint.autograd.intermediates import Intermediates
 from adjoint.call.context import change_grad_enabled, current, is_recording, set_current
 from adjoint.call.record import settle
 from adjoint.ops.arranging.conversion import alias
-from adjoint.tensors import views
+from adjoint.tensors.changes import check_inplace
 from adjoint.tensors.core import CUSTOM_VIEW, DEFAULT_VIEW, MULTI_OUTPUT_VIEW, is_floating
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import rebase
 from adjoint.transforms.duals import primal_at
 
 
@@ -147,7 +148,7 @@ class Outputs:
                         "another Tensor, and returns more than one output, which is not supported. "
                         "Give it a clone of the view, or let it return only that."
                     )
-                views.check_inplace(self.name, tensor, constant=True, recorded=True)
+                check_inplace(self.name, tensor, constant=True, recorded=True)
 
     def complain_of_stranger(self, tensor: Tensor) -> None:
         """A tensor marked dirty that was not given to forward."""
@@ -186,7 +187,7 @@ class Outputs:
             return self.without_history(out, given, changed)
         if changed:
             position = next(i for i, tensor in enumerate(self.tensors) if tensor is out)
-            views.rebase(out, self.node, number, position)
+            rebase(out, self.node, number, position)
             return out
         if given:
             settings = current()

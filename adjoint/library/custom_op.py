@@ -28,9 +28,10 @@ from adjoint.library.schema_text import parse
 from adjoint.ops.arranging.shape import select, stack
 from adjoint.ops.op import MISSING, Op
 from adjoint.pytree import tree_flatten, tree_unflatten
-from adjoint.tensors import views
+from adjoint.tensors.changes import check_inplace
 from adjoint.tensors.core import CUT_BY_MODE, CUT_BY_OP, backend_of, shares_memory
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import rebase
 from adjoint.transforms.batches import warn_of_loop
 from adjoint.transforms.duals import dual, primal_at, tangent_at
 
@@ -313,7 +314,7 @@ class CustomOpDef(Op):
             return Call(self, formula, values).run()
         for tensor in self.changed(values):
             if tensor.node is not None:
-                views.check_inplace(self.name, tensor, constant=True)
+                check_inplace(self.name, tensor, constant=True)
         return self.compute(values)
 
     def over_batch(self, level: Any, values: list[Any]) -> Any:
@@ -416,7 +417,7 @@ class CustomOpDef(Op):
             [(edge_node(tensor), tensor.output_number)],
             [tensor],
         )
-        views.rebase(tensor, error, 0)
+        rebase(tensor, error, 0)
 
     def run_kernel(self, values: list[Any]) -> Any:
         """What the kernel of the arguments' device answers, or a mode or class that does."""

@@ -9,8 +9,8 @@ from adjoint.call.overriding import has_others, offered
 from adjoint.ops.as_method import AsMethod, as_attribute
 from adjoint.ops.op import TABLE, Op
 from adjoint.ops.signatures import Described, of_inplace
+from adjoint.tensors.changes import apply_inplace
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.views import apply_inplace
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -14,7 +14,7 @@ from adjoint.ops.elementwise.trigonometry import tanh
 from adjoint.ops.matrices.added_products import addmm
 from adjoint.ops.matrices.matmul import mm
 from adjoint.ops.sampling.random import drawn_as_mask
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.changes import apply_inplace
 
 # ---- dropout ----
 

@@ -27,7 +27,7 @@ from adjoint.ops.elementwise.powers import exp, log, pow, sqrt
 from adjoint.ops.elementwise.selection import clamp_min, minimum, where
 from adjoint.ops.neural.losses import variances
 from adjoint.ops.reducing.reduction import log_softmax, mean, sum
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.changes import apply_inplace
 
 _NUMBERS: Final = {"none": 0, "mean": 1, "sum": 2}
 

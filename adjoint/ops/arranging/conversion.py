@@ -39,10 +39,10 @@ from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.composites import answered_below, overridable
 from adjoint.ops.dims import normal_dim, product
 from adjoint.ops.op import composite, linear
+from adjoint.tensors.changes import apply_inplace
 from adjoint.tensors.concrete import concrete, lying, memory_of, place_apart, place_of
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
-from adjoint.tensors.views import apply_inplace
 
 
 class _Named:

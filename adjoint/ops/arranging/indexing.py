@@ -30,8 +30,9 @@ from adjoint.ops.batch_rules import of_rank, refusal
 from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.op import composite, linear
+from adjoint.tensors.changes import apply_inplace
+from adjoint.tensors.memory import same_memory
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.views import apply_inplace, same_memory
 
 # ---- reading ----
 

@@ -8,9 +8,10 @@ from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import reshape, select, unsqueeze
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.op import composite, linear
+from adjoint.tensors.changes import apply_inplace
 from adjoint.tensors.concrete import place_of, room_of
+from adjoint.tensors.memory import restride
 from adjoint.tensors.upper import upper
-from adjoint.tensors.views import apply_inplace, restride
 
 # ---- diagonals ----
 

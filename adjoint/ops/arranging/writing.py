@@ -30,7 +30,7 @@ from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim
 from adjoint.ops.elementwise.selection import choose, clamp
 from adjoint.ops.op import composite, linear
 from adjoint.ops.reducing.cumulative import cumsum
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.changes import apply_inplace
 
 # ---- whole slices ----
 

@@ -9,8 +9,8 @@ from adjoint.ops.elementwise.comparison import kind_of, refuse_complex
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.ops.shared_rules import refused_derivative, zero_of
+from adjoint.tensors.changes import apply_inplace
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.views import apply_inplace
 
 
 def _scaled(xp: Any, other: Any, alpha: Any) -> Any:

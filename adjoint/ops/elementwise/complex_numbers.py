@@ -13,7 +13,7 @@ from adjoint.ops.elementwise.selection import where
 from adjoint.ops.elementwise.trigonometry import cos, sin
 from adjoint.ops.op import composite, elementwise, linear
 from adjoint.ops.shared_rules import zero_of
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.changes import apply_inplace
 
 
 @elementwise(input=lambda grad: conj(grad), node_name="ConjPhysicalBackward0", home=None)

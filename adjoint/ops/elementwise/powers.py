@@ -13,7 +13,7 @@ from adjoint.ops.elementwise.selection import clamp, where
 from adjoint.ops.node_names import of_power
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.ops.shared_rules import zero_of
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.changes import apply_inplace
 
 
 @elementwise(input=lambda grad, input: grad * conj(input + input), inplace="function")

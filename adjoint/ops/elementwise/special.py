@@ -16,7 +16,7 @@ from adjoint.ops.method_order import MethodOrder
 from adjoint.ops.op import composite, elementwise
 from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.shared_rules import refused_derivative
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.changes import apply_inplace
 
 _ROOT_PI = math.sqrt(math.pi)
 _ROOT_2 = math.sqrt(2)

@@ -19,7 +19,7 @@ from adjoint.ops.matrices.matmul import (
 )
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.changes import apply_inplace
 
 
 def _scaled(value: Any, factor: Any) -> Any:

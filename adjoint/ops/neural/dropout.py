@@ -6,7 +6,7 @@ from adjoint.ops.annotations import Value
 from adjoint.ops.elementwise.arithmetic import add, mul
 from adjoint.ops.op import composite
 from adjoint.ops.sampling.random import dropout_mask
-from adjoint.tensors.views import apply_inplace
+from adjoint.tensors.changes import apply_inplace
 
 # The value that selu has far below zero: what dropped elements are set to.
 _FLOOR = -1.7580993408473766

@@ -13,8 +13,8 @@ from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.powers import complex_logaddexp, exp
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, general, linear
+from adjoint.tensors.changes import apply_inplace
 from adjoint.tensors.core import F32, TensorCore
-from adjoint.tensors.views import apply_inplace
 
 # ---- the types of sums ----
 

@@ -23,8 +23,8 @@ from adjoint.ops.elementwise.comparison import eq, ne
 from adjoint.ops.op import composite, general
 from adjoint.ops.shared_rules import refused_derivative
 from adjoint.random import chosen
+from adjoint.tensors.changes import apply_inplace
 from adjoint.tensors.tensor import Tensor
-from adjoint.tensors.views import apply_inplace
 
 
 def _require_float(kind: Any, what: str) -> None:
