@@ -224,7 +224,8 @@ class Taking:
 
     def copies(self, arrays: list[Any]) -> list[Any]:
         """Copies of the arrays whose memory results take over."""
-        return [_jax.numpy.array(arrays[each], copy=True) for each in self.positions]
+        found: list[Any] = _copied([arrays[each] for each in self.positions])
+        return found
 
     def call(self) -> Any:
         """The call that takes over memory, of C++ alone; None before a first call has prepared it.
@@ -232,6 +233,12 @@ class Taking:
         Python code would hear signals between the program's end and what is done with its results.
         """
         return quick(self.ready)
+
+
+@_jax.jit
+def _copied(arrays: list[Any]) -> list[Any]:
+    """Memory of their own: one program for all of them, as copies take long to be asked for."""
+    return [_jax.numpy.array(each, copy=True) for each in arrays]
 
 
 def quick(ready: Any) -> Any:
