@@ -914,6 +914,13 @@ class CopySlices(Node):
         return self.step.saved_items()
 
 
+# Functions that resize an out= without a word, as PyTorch's do.
+_SILENT = """
+    addbmm bernoulli empty eye full linspace logsigmoid logspace lu multinomial narrow_copy normal
+    ones rand randint randn randperm zeros
+"""
+
+
 def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     """Put a result into a tensor given as out=, resizing it if it has another shape."""
     tracing = current().tracing
@@ -924,7 +931,7 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     value = result.array
     backend = backend_of(target.array)
     if value.shape != target.array.shape:
-        if target.array.size:
+        if target.array.size and name not in _SILENT.split():
             warnings.warn(
                 f"{name}(): An output with one or more elements was resized, from "
                 f"{tuple(target.array.shape)} to {tuple(value.shape)}; this is deprecated: give an "

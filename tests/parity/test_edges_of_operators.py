@@ -234,3 +234,20 @@ def test_numpy_decides_whether_overflows_are_warned_of() -> None:
     with np.errstate(over="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (big * 10).item() == (big + big).item() == np.inf
+
+
+OWN_MEMORY = {
+    "repeat_interleave": lambda t, x: x.repeat_interleave(1),
+    "repeat_interleave of rows": lambda t, x: t.repeat_interleave(x.reshape(2, 2), 1, 0),
+    "repeat_interleave of a number": lambda t, x: x[:1].repeat_interleave(3),
+    "histogram": lambda t, x: t.histogram(t.ones(3), x)[1],
+}
+
+
+@pytest.mark.parametrize("name", OWN_MEMORY)
+def test_results_have_memory_of_their_own(torch: Any, name: str) -> None:
+    """A change of the result leaves the argument as it is."""
+    for library in (torch, compat):
+        x = library.arange(4.0)
+        OWN_MEMORY[name](library, x).add_(1)
+        assert x.tolist() == [0, 1, 2, 3]

@@ -9,7 +9,7 @@ from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import FLOAT, fitted_integer, float32, int64
 from adjoint.ops.annotations import Array, Operand, Value, Values
-from adjoint.ops.arranging.conversion import contiguous, following
+from adjoint.ops.arranging.conversion import clone, contiguous, contiguous_format, following
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import (
     basic_index,
@@ -243,7 +243,7 @@ def repeat_interleave(
             (*whole.shape[: axis + 1], repeats, *whole.shape[axis + 1 :]),
         )
         shape = (*whole.shape[:axis], whole.shape[axis] * repeats, *whole.shape[axis + 1 :])
-        return reshape(apart, shape)
+        return reshape(clone(apart, memory_format=contiguous_format), shape)
     index = repeated_index(repeats, whole.shape[axis], output_size)
     if output_size not in (None, index.shape[0]):
         raise RuntimeError(

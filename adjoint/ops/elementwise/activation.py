@@ -66,6 +66,7 @@ def sigmoid(xp: Any, input: Array) -> Array:
     node_name="LogSigmoidBackward0",
     home="nn.functional",
     ordered=True,
+    exact_out=True,
 )
 def logsigmoid(xp: Any, input: Array) -> Array:
     """log(sigmoid(input)), without overflow."""
@@ -79,6 +80,7 @@ def logsigmoid(xp: Any, input: Array) -> Array:
     ),
     inplace=False,
     home="nn.functional",
+    exact_out=True,
 )
 def softplus(xp: Any, input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """log(1 + exp(beta * input)) / beta, and input itself where that is above threshold."""
@@ -214,6 +216,7 @@ def _tanh_gelu(xp: Any, input: Any) -> Any:
     input=lambda grad, input, approximate: gelu_back(grad, input, approximate=approximate),
     inplace=False,
     home="nn.functional",
+    exact_out=True,
 )
 def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     """input times the part of a standard normal distribution below it."""
@@ -390,7 +393,7 @@ def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     return xp.where(near_zero(input, lambd), 0, input)
 
 
-@elementwise(input=_shrink_rule, inplace=False, wide=False, home="nn.functional")
+@elementwise(input=_shrink_rule, inplace=False, wide=False, home="nn.functional", exact_out=True)
 def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """input moved by lambd towards 0, and 0 where it is nearer."""
     _floats_only("softshrink", input)

@@ -29,7 +29,7 @@ from adjoint.ops.same_dtype import same_kind
 MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_vector_norm(
     x: Value, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Value:
@@ -67,7 +67,7 @@ def _extreme(values: Any, ord: float, dim: int, keepdim: bool) -> Any:
     return (amax if ord > 0 else amin)(values, dim, keepdim)
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_matrix_norm(
     A: Value, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Value:
@@ -103,7 +103,7 @@ def _without(value: Any, first: int, second: int) -> Any:
     return reshape(value, [n for d, n in enumerate(value.shape) if d not in (first, second)])
 
 
-@composite(home="linalg", numpy=True)
+@composite(home="linalg", numpy=True, exact_out=True)
 def linalg_norm(
     A: Value, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Value:

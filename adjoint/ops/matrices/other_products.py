@@ -45,6 +45,7 @@ def kron(input: Value, other: Value) -> Value:
     batching=FRONT,
     exact_out=True,
     apart=True,
+    ordered=True,
 )
 def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array:
     """Cross product of the vectors along dim."""
@@ -68,7 +69,7 @@ def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     return linalg_cross(input, other, dim=dim)
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     """Dot products of the vectors along dim, the first conjugated."""
     same_dtype(x, y)

@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
+from adjoint.call.promotion import channels_last as lies_last
 from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32
 from adjoint.ops.annotations import Array, Value, Values
@@ -454,7 +455,8 @@ def _with_known_statistics(
     if bias is not None:
         shift = shift + bias
     out = mul(input, _per_channel(factor, input.ndim)) + _per_channel(shift, input.ndim)
-    return out.to(input.dtype)
+    out = out.to(input.dtype)
+    return out if input.layer is not None or lies_last(input.array) else contiguous(out)
 
 
 @composite(
