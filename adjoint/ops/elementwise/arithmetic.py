@@ -285,6 +285,7 @@ def sign(xp: Any, input: Array) -> Array:
     also="absolute",
     numpy="fabs",
     exact_out=True,
+    refuses="b",
 )
 def abs(xp: Any, input: Array) -> Array:
     """Absolute value, or modulus."""

@@ -104,6 +104,7 @@ def product_each(input: Any, input_batched: bool, other: Any, other_batched: boo
     exact_out=True,
     also="linalg",
     autocast="narrow",
+    refuses="b",
 )
 def matmul(xp: Any, input: Array, other: Array) -> Array:
     """Matrix product of the last two dimensions, batches broadcast; 1-d operands are vectors."""
@@ -187,6 +188,7 @@ def _dot_each(input: Any, input_batched: bool, tensor: Any, tensor_batched: bool
     tensor=lambda grad, input: grad * conj(input),
     vmap=_dot_each,
     exact_out=True,
+    refuses="b",
 )
 def dot(xp: Any, input: Array, tensor: Array) -> Array:
     """Sum of the products of two vectors' elements."""

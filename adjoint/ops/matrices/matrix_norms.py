@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.dtypes import FLOAT, as_dtype
+from adjoint.dtypes import FLOAT, as_dtype, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import basic_index, permute, reshape, unsqueeze
 from adjoint.ops.dims import normal_dim, normal_dims
@@ -185,6 +185,7 @@ def linalg_matrix_rank(
 @composite(method=False)
 def cdist(x1: Value, x2: Value, p: float = 2.0, compute_mode: str | None = None) -> Value:
     """Distances in the p-norm between all rows of x1 and all rows of x2."""
+    refuse_kinds("cdist", x1, "ciu")
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"cdist: expected matrices of equal width, got {shapes_of(x1, x2)}")
     if p < 0:

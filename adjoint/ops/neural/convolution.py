@@ -196,6 +196,7 @@ def _convolve_jvp(
     home=None,
     ordered="either",
     autocast="narrow",
+    refuses="b",
 )
 def convolve(
     xp: Any,

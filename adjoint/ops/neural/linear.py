@@ -101,6 +101,7 @@ def _over_batch(
     home="nn.functional",
     autocast="narrow",
     exact_out=True,
+    refuses="b",
 )
 def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> Array:
     """input @ weight.T + bias."""
