@@ -1,5 +1,6 @@
 """The data types, their NumPy counterparts, and PyTorch's rules of promotion."""
 
+import functools
 from typing import Any, Final
 
 import numpy as np
@@ -255,6 +256,27 @@ def refuse_factor(factor: object, data_type: Any, name: str = "alpha") -> None:
     floats = isinstance(factor, float) and held < FLOAT
     if bools or floats or (isinstance(factor, complex) and held < COMPLEX):
         raise RuntimeError(f"{name}={factor} does not fit {data_type}; convert the tensors first")
+
+
+def refuse_kinds(name: str, value: Any, kinds: str) -> None:
+    """Refuse a tensor or array whose data type is of one of the kinds, by NumPy's letters."""
+    kind = getattr(value, "dtype", None)
+    if kind is float32:  # which is most often so
+        return
+    letter = getattr(getattr(kind, "numpy_dtype", kind), "kind", "")
+    if letter and ("c" if letter == "W" else letter) in kinds:
+        raise NotImplementedError(f"{name}() is not implemented for {kind}; convert with .to(...)")
+
+
+def refusing_forward(name: str, forward: Any, kinds: str) -> Any:
+    """A forward that refuses a first argument of these kinds."""
+
+    @functools.wraps(forward)
+    def call(xp: Any, first: Any, *args: Any, **named: Any) -> Any:
+        refuse_kinds(name, first, kinds)
+        return forward(xp, first, *args, **named)
+
+    return call
 
 
 def of_python_scalar(value: object) -> dtype:

@@ -84,6 +84,15 @@ def test_reflections(library: Any) -> None:
     np.testing.assert_allclose(turned[:3].numpy(), (Q.mT @ wide).numpy(), atol=1e-12)
 
 
+@both
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex64"])
+def test_reflections_of_a_batch(library: Any, kind: str) -> None:
+    """Wherever in memory a matrix begins: after one of 25 floats that is no multiple of 8 bytes."""
+    matrices = library.tensor(np.random.default_rng(2).normal(size=(3, 5, 5)).astype(kind))
+    a, tau = library.geqrf(matrices)
+    np.testing.assert_allclose((library.orgqr(a, tau) @ a.triu()).numpy(), matrices, atol=1e-5)
+
+
 SYMMETRIC = np.array([m @ m.T / 4 for m in np.random.default_rng(3).random((2, 6, 6))])
 DEFINITE = np.stack([np.eye(6) + np.full((6, 6), 0.5)] * 2)
 

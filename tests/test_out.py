@@ -1,5 +1,7 @@
 """out= of functions that are made of others."""
 
+import warnings
+
 import pytest
 
 import adjoint
@@ -34,3 +36,42 @@ def test_some_want_the_type_of_their_result():
             call(adjoint.tensor([2.5, 1.5]), out=halves)
     assert adjoint.exp(adjoint.zeros(2), out=halves) is halves
     assert halves.tolist() == [1.0, 1.0]
+
+
+FACTORED = {
+    "cholesky": lambda A, out: adjoint.linalg.cholesky(A, out=out),
+    "det": lambda A, out: adjoint.linalg.det(A, out=out),
+    "inv": lambda A, out: adjoint.linalg.inv(A, out=out),
+    "norm": lambda A, out: adjoint.norm(A, out=out),
+    "solve": lambda A, out: adjoint.linalg.solve(A, A, out=out),
+    "vector_norm": lambda A, out: adjoint.linalg.vector_norm(A, out=out),
+    "float_power": lambda A, out: adjoint.float_power(A.double(), 2, out=out.float()),
+}
+
+
+@pytest.mark.parametrize("name", FACTORED)
+def test_functions_of_matrices_want_the_type_of_their_result(name):
+    with pytest.raises(RuntimeError, match="expected out of dtype"):
+        FACTORED[name](adjoint.eye(2), adjoint.empty(2, 2, dtype=adjoint.float64))
+
+
+def test_a_refused_out_changes_no_other():
+    least = adjoint.zeros(())
+    with pytest.raises(RuntimeError, match="aminmax.*expected out"):
+        adjoint.aminmax(adjoint.ones(3), out=(least, adjoint.zeros((), dtype=adjoint.float64)))
+    assert least.item() == 0
+
+
+@pytest.mark.parametrize("library", [adjoint, "torch"], ids=["adjoint", "torch"])
+def test_who_says_that_out_is_resized(library):
+    library = pytest.importorskip("torch") if library == "torch" else library
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for call in (library.zeros, library.ones, library.rand, library.randn, library.empty):
+            assert call(5, out=library.ones(2, 3)).shape == (5,)
+        assert library.linspace(0, 1, 5, out=library.ones(2, 3)).shape == (5,)
+        assert library.eye(2, out=library.ones(3)).shape == (2, 2)
+    for call in (library.exp, library.cumsum):
+        rest = (0,) if call is library.cumsum else ()
+        with pytest.warns(UserWarning, match="resized"):
+            call(library.ones(5), *rest, out=library.ones(2, 3))

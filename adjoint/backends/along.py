@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.error_state import quiet
 from adjoint.backends.loops import written
 from adjoint.backends.namespace import Namespace
 from adjoint.backends.products import is_large, product
@@ -279,8 +280,10 @@ class AlongKernels(Namespace):
 
     def solved_triangle(self, matrix: Any, side: Any, upper: bool, unit: bool) -> Any:
         loop = _loop("unit_triangle" if unit else "triangle", matrix, side)
-        if loop is None or not (unit or np.all(np.diagonal(matrix, axis1=-2, axis2=-1))):
-            return super().solved_triangle(matrix, side, upper, unit)
+        if loop is None:
+            if unit or np.all(np.diagonal(matrix, axis1=-2, axis2=-1)):
+                return super().solved_triangle(matrix, side, upper, unit)
+            return _substituted(*self.in_one_batch(matrix, side), upper)
         batch = np.broadcast_shapes(matrix.shape[:-2], side.shape[:-2])
         out = np.empty((*batch, *side.shape[-2:]), side.dtype)
         if upper:  # read from its end it is a lower one
@@ -295,6 +298,19 @@ class AlongKernels(Namespace):
         if loop is None or not degree.size or not np.max(degree) < _DEGREE:
             return None
         return loop(place, degree, *more)
+
+
+def _substituted(matrix: Any, side: Any, upper: bool) -> Any:
+    """The solution row by row, infinite or NaN from where a triangle is singular."""
+    out = side.astype(np.result_type(matrix, side))
+    rows = range(side.shape[-2])
+    with quiet():
+        for row in reversed(rows) if upper else rows:
+            known = slice(row + 1, None) if upper else slice(row)
+            at = slice(row, row + 1)
+            out[..., at, :] -= matrix[..., at, known] @ out[..., known, :]
+            out[..., at, :] /= matrix[..., at, at]
+    return out
 
 
 def _pooled(name: str, array: Any, sizes: Any, layout: Any) -> Any:

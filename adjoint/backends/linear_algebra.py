@@ -176,5 +176,7 @@ class LinearAlgebra:
         tau = np.empty((*array.shape[:-2], min(array.shape[-2:])), array.dtype)
         room = PANEL * array.shape[-1]
         for place in np.ndindex(tau.shape[:-1]):
-            _, tau[place], _, _ = reflect(turned[place].T, lwork=room, overwrite_a=1)
+            matrix = turned[place].T
+            # In a copy, where a matrix of an odd number of floats before it ends at four bytes.
+            matrix[...], tau[place], _, _ = reflect(matrix, lwork=room, overwrite_a=1)
         return turned, tau

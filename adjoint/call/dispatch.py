@@ -396,9 +396,18 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
     What can't be cast is a RuntimeError, or of the class that `exact` names.
     """
     if isinstance(out, (tuple, list)):
-        for target, value in zip(out, result, strict=True):
-            write_out(name, value, target, exact)
+        pairs = list(zip(out, result, strict=True))
+        for target, value in pairs:
+            _check_out(name, value, target, exact)
+        for target, value in pairs:
+            target.overwrite(value, name)
         return type(result)(*out) if hasattr(result, "_fields") else out
+    _check_out(name, result, out, exact)
+    return out.overwrite(result, name)
+
+
+def _check_out(name: str, result: Any, out: Any, exact: Any) -> None:
+    """Refuse a tensor given as out= that can't take a result."""
     if has_layer([result, out]):
         raise RuntimeError(
             f"{name}(): it is an out= function, which can't be used inside a transform, nor on "
@@ -424,7 +433,6 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
             raise RuntimeError(
                 f"{name}(): expected out of dtype {result.dtype.name}, got {out.dtype.name}"
             )
-    return out.overwrite(result, name)
 
 
 def tensors_in(values: list[Any]) -> list[Tensor]:

@@ -39,7 +39,7 @@ from adjoint.call.rule import (
     Plan,
     Rule,
 )
-from adjoint.dtypes import float64
+from adjoint.dtypes import float64, refusing_forward
 from adjoint.ops.as_method import AsMethod, as_attribute
 from adjoint.ops.composites import OTHER_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
@@ -110,6 +110,7 @@ class Op(Described):
         self.promotes: list[int] = []
         self.floats = False
         self.bools = True  # whether bools may be among the arguments that mix
+        self.refuses = ""  # NumPy's letters of the kinds of numbers that it is not for
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
@@ -525,6 +526,7 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     op.view = settings.pop("view", False)
     op.floats = settings.pop("floats", False)
     op.bools = settings.pop("bools", True)
+    op.refuses = settings.pop("refuses", "")
     op.numbers = settings.pop("numbers", False)
     op.mutate = settings.pop("mutate", None)
     op.inplace = bool(settings.pop("inplace", op.family == "elementwise"))
@@ -607,6 +609,10 @@ def _finish(op: Op) -> None:
         op.short_rank = _short_rank(op)
     if op.wide is True and (ufunc_of(op.direct) is None or len(op.parameters) > op.required):
         op.forward = widening_forward(op.forward)
+    if op.refuses:
+        op.forward = refusing_forward(op.name, op.forward, op.refuses)
+        if op.mutate is not None:
+            op.mutate = refusing_forward(op.name, op.mutate, op.refuses)
 
 
 def take_loop(op: Op, function: Any) -> None:

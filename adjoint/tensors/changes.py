@@ -4,7 +4,7 @@ The change becomes the history of the tensor or, of a view, that of its base (do
 """
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import adjoint.call.dispatch as dispatch
 from adjoint.autograd.node import (
@@ -447,6 +447,15 @@ class _Detached(Node):
         self.spec = view.spec()
 
 
+# Those that resize an out= without a word, as PyTorch's do: what makes new tensors, and a few.
+SILENT: Final = frozenset(
+    """
+    addbmm bernoulli empty eye full linspace logsigmoid logspace lu multinomial narrow_copy normal
+    ones rand randint randn randperm zeros
+    """.split()
+)
+
+
 def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     """Put a result into a tensor given as out=, resizing it if it has another shape."""
     tracing = current().tracing
@@ -457,7 +466,7 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     value = result.array
     backend = backend_of(target.array)
     if value.shape != target.array.shape:
-        if target.array.size:
+        if target.array.size and name not in SILENT:
             warnings.warn(
                 f"{name}(): An output with one or more elements was resized, from "
                 f"{tuple(target.array.shape)} to {tuple(value.shape)}; this is deprecated: give an "

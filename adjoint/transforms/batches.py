@@ -408,7 +408,7 @@ class BatchCall(OpNode):
         arrays = [unwrapped(value) for value in self.logical]
         xp = backend_of(dispatch.tensors_in(self.logical)[0].array).xp
         try:
-            return dispatch.run_forward(self.op, xp, arrays)
+            return dispatch.raw_result(self.op, xp, arrays)
         except Exception as error:
             raise complaint(self.op, arrays, error)
 

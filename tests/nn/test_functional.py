@@ -154,3 +154,18 @@ def test_a_grid_of_affine_maps_keeps_nothing() -> None:
     grid.sum().backward()
     grid.sum().backward()
     assert theta.grad.tolist() == [[[0.0, 0.0, 8.0], [0.0, 0.0, 8.0]]]
+
+
+@pytest.mark.parametrize("name", ["LSTMCell", "GRUCell", "RNNCell", "LSTM", "GRU"])
+@pytest.mark.filterwarnings("ignore:complex modules")
+def test_recurrent_layers_of_complex_numbers(name):
+    """Gradients are conjugated, as finite differences want them."""
+    layer = getattr(adjoint.nn, name)(2, 3).to(adjoint.complex128)
+    x = adjoint.randn(4, 2, dtype=adjoint.complex128, requires_grad=True)
+
+    def run(x):
+        found = layer(x)
+        return found[0] if isinstance(found, tuple) else found
+
+    assert adjoint.autograd.gradcheck(run, (x,))
+    assert adjoint.autograd.gradgradcheck(run, (x,))

@@ -169,3 +169,12 @@ def test_a_modulus_of_16_bits_has_no_angle():
         torch.polar(half[1], half[1])
     with pytest.raises(NotImplementedError, match="float16"):
         adjoint.polar(half[0], half[0])
+
+
+def test_a_multiple_is_added_in_place():
+    for name in ("add_", "sub_"):
+        ours, theirs = (
+            getattr(numbers(module), name)(numbers(module), alpha=2.5)
+            for module in (adjoint, torch)
+        )
+        np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=2e-3)

@@ -12,7 +12,13 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "all": lambda t, x: (x > 0).all(0),
     "amax": lambda t, x: x.amax(0),
     "any": lambda t, x: (x > 0).any(0),
+    "batch_norm": lambda t, x: t.nn.functional.batch_norm(
+        x, x.mean((0, 2)).float().double(), t.ones(x.shape[1], dtype=x.dtype)
+    ),
     "cat": lambda t, x: t.cat([x, x], -1),
+    "cross": lambda t, x: t.linalg.cross(
+        x[:, :1].expand(-1, 3, -1), t.ones(1, 3, 1).double(), dim=1
+    ),
     "cummax": lambda t, x: x.cummax(0).values,
     "cumprod": lambda t, x: x.cumprod(1),
     "cumsum": lambda t, x: x.cumsum(0),

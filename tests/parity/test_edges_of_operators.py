@@ -234,3 +234,117 @@ def test_numpy_decides_whether_overflows_are_warned_of() -> None:
     with np.errstate(over="ignore"), warnings.catch_warnings():
         warnings.simplefilter("error")
         assert (big * 10).item() == (big + big).item() == np.inf
+
+
+OWN_MEMORY = {
+    "repeat_interleave": lambda t, x: x.repeat_interleave(1),
+    "repeat_interleave of rows": lambda t, x: t.repeat_interleave(x.reshape(2, 2), 1, 0),
+    "repeat_interleave of a number": lambda t, x: x[:1].repeat_interleave(3),
+    "histogram": lambda t, x: t.histogram(t.ones(3), x)[1],
+}
+
+
+@pytest.mark.parametrize("name", OWN_MEMORY)
+def test_results_have_memory_of_their_own(torch: Any, name: str) -> None:
+    """A change of the result leaves the argument as it is."""
+    for library in (torch, compat):
+        x = library.arange(4.0)
+        OWN_MEMORY[name](library, x).add_(1)
+        assert x.tolist() == [0, 1, 2, 3]
+
+
+def plane(t: Any, kind: Any) -> Any:
+    """An image of two channels, of any kind."""
+    return t.arange(1, 33).reshape(1, 2, 4, 4).to(kind)
+
+
+# What numbers of some kinds have no kernel for in PyTorch: b are bools, i integers, c complex.
+NOT_FOR = {
+    **{
+        name: ("c", lambda t, x, n=name: getattr(t.nn.functional, n)(x))
+        for name in [
+            "relu",
+            "relu6",
+            "elu",
+            "celu",
+            "selu",
+            "gelu",
+            "leaky_relu",
+            "hardtanh",
+            "hardswish",
+            "hardsigmoid",
+            "hardshrink",
+            "softshrink",
+            "softplus",
+            "logsigmoid",
+        ]
+    },
+    **{
+        name: ("c", lambda t, x, n=name: getattr(t, n)(x))
+        for name in ["erf", "erfc", "digamma", "logit", "deg2rad", "rad2deg", "unique_consecutive"]
+    },
+    **{
+        name: ("b", lambda t, x, n=name: getattr(t, n)(x))
+        for name in ["abs", "ceil", "floor", "round", "trunc"]
+    },
+    "relu_": ("c", lambda t, x: t.relu_(x)),
+    "relu of bools": ("b", lambda t, x: t.relu(x)),
+    "floor_": ("b", lambda t, x: x.floor_()),
+    "xlogy": ("c", lambda t, x: t.xlogy(x, x)),
+    "clamp": ("b", lambda t, x: t.clamp(x, x, x)),
+    "matmul": ("b", lambda t, x: x @ x),
+    "dot": ("b", lambda t, x: t.dot(x[0, 0, 0], x[0, 0, 0])),
+    "linear": ("b", lambda t, x: t.nn.functional.linear(x, x[0, 0])),
+    "trace": ("b", lambda t, x: x[0, 0].trace()),
+    "conv2d": ("b", lambda t, x: t.nn.functional.conv2d(x, x)),
+    "reflect": ("b", lambda t, x: t.nn.functional.pad(x[0], (1, 1), mode="reflect")),
+    "max_pool2d": ("bc", lambda t, x: t.nn.functional.max_pool2d(x, 2)),
+    "avg_pool2d": ("bc", lambda t, x: t.nn.functional.avg_pool2d(x, 2)),
+    "adaptive_avg_pool2d": ("bci", lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 2)),
+    "interpolate": ("c", lambda t, x: t.nn.functional.interpolate(x, 3)),
+    "layer_norm": ("bci", lambda t, x: t.nn.functional.layer_norm(x, (4,))),
+    "group_norm": ("bci", lambda t, x: t.nn.functional.group_norm(x, 1)),
+    "instance_norm": ("c", lambda t, x: t.nn.functional.instance_norm(x)),
+    "batch_norm": ("ci", lambda t, x: t.nn.functional.batch_norm(x, None, None, training=True)),
+    "local_response_norm": ("bc", lambda t, x: t.nn.functional.local_response_norm(x, 2)),
+    "glu": ("bci", lambda t, x: t.nn.functional.glu(x)),
+    "mse_loss": ("ci", lambda t, x: t.nn.functional.mse_loss(x, x)),
+    "huber_loss": ("ci", lambda t, x: t.nn.functional.huber_loss(x, x)),
+    "kl_div": ("ci", lambda t, x: t.nn.functional.kl_div(x, x, reduction="sum")),
+    "cross_entropy": ("ci", lambda t, x: t.nn.functional.cross_entropy(x[0, 0], t.arange(4))),
+    "nll_loss": ("ci", lambda t, x: t.nn.functional.nll_loss(x[0, 0], t.arange(4))),
+    "cosine_similarity": ("c", lambda t, x: t.nn.functional.cosine_similarity(x, x)),
+    "cdist": ("ci", lambda t, x: t.cdist(x, x)),
+    "amax": (
+        "c",
+        lambda t, x: t.scatter_reduce(x[0, 0], 0, t.tensor([[0]]), x[0, 0], "amax"),
+    ),
+    "mean": (
+        "b",
+        lambda t, x: t.scatter_reduce(x[0, 0], 0, t.tensor([[0]]), x[0, 0], "mean"),
+    ),
+}
+LETTERS = {"b": "bool", "i": "int32", "c": "complex64"}
+
+
+@pytest.mark.parametrize("name", NOT_FOR)
+def test_kinds_that_functions_are_not_for(torch: Any, name: str) -> None:
+    """Refused with an error of PyTorch's class; in floats they answer."""
+    letters, call = NOT_FOR[name]
+    for letter in letters:
+        kind = LETTERS[letter]
+        with pytest.raises(RuntimeError):
+            call(torch, plane(torch, getattr(torch, kind)))
+        with pytest.raises(NotImplementedError, match="not implemented for"):
+            call(compat, plane(compat, getattr(compat, kind)))
+    call(compat, plane(compat, compat.float32) / 40)
+
+
+def test_the_mean_of_complex_images(torch: Any) -> None:
+    """Which one size of windows is, as is the margin of complex numbers."""
+    for call in (
+        lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 1),
+        lambda t, x: t.nn.functional.soft_margin_loss(x / 40, x / 40),
+    ):
+        ours, theirs = (call(t, plane(t, t.complex64)) for t in (compat, torch))
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)

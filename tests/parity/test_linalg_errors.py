@@ -269,3 +269,39 @@ def test_cholesky_of_matrices_that_are_not_numbers(kind: str) -> None:
         for name in ("cholesky", "pinv", "matrix_rank"):
             with pytest.raises(library.linalg.LinAlgError):
                 getattr(library.linalg, name)(library.tensor(matrices[1]))
+
+
+SINGULAR = [[2.0, 0.0, 0.0], [1.0, 0.0, 0.0], [3.0, 4.0, 5.0]]
+TRIANGLES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "lower": lambda t, A, B: t.linalg.solve_triangular(A, B, upper=False),
+    "upper": lambda t, A, B: t.linalg.solve_triangular(A.mT, B, upper=True),
+    "right": lambda t, A, B: t.linalg.solve_triangular(A, B.mT, upper=False, left=False),
+    "unit": lambda t, A, B: t.linalg.solve_triangular(A, B, upper=False, unitriangular=True),
+    "batch": lambda t, A, B: t.linalg.solve_triangular(
+        t.stack([A, t.eye(3).to(A.dtype)]), B, upper=False
+    ),
+    "cholesky_solve": lambda t, A, B: t.cholesky_solve(B, A),
+    "triangular_solve": lambda t, A, B: t.triangular_solve(B, A, upper=False).solution,
+}
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("name", TRIANGLES)
+@pytest.mark.filterwarnings("ignore:.*triangular_solve is deprecated")
+def test_singular_triangles_have_infinite_solutions(name: str, kind: str) -> None:
+    found = []
+    for library in (adjoint, torch):
+        A = library.tensor(SINGULAR).to(getattr(library, kind))
+        B = library.tensor([[2.0, 1.0], [1.0, 0.0], [0.0, 7.0]]).to(A.dtype)
+        found.append(TRIANGLES[name](library, A, B).numpy())
+    ours, theirs = found
+    if kind == "complex128":  # whose infinities are conventions
+        ours, theirs = (np.where(np.isfinite(each), each, np.nan) for each in found)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_no_inverse_of_a_singular_factor(upper: bool) -> None:
+    for library in (adjoint, torch):
+        with pytest.raises(library.linalg.LinAlgError):
+            library.cholesky_inverse(library.tensor(SINGULAR), upper=upper)

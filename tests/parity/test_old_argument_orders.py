@@ -89,3 +89,11 @@ def test_arguments_by_position_and_by_name(call, torch):
     )
     if not call.startswith("rand"):
         assert found.tolist() == wanted.tolist()
+
+
+def test_a_weight_before_its_indices(torch):
+    for library in (torch, compat):
+        weight, indices = library.arange(6.0).reshape(3, 2), library.tensor([[0, 2]])
+        with pytest.warns(UserWarning, match=r"order|first"):
+            found = library.nn.functional.embedding_bag(weight, indices, mode="sum")
+        assert found.tolist() == [[4.0, 6.0]]

@@ -150,3 +150,22 @@ def test_an_instance_without_memory_begins_where_it_is_said_to():
 
     made = compat.Tensor._make_wrapper_subclass(Wrapper, (2, 2), (1, 3), 5)
     assert (made.stride(), made.storage_offset()) == ((1, 3), 5)
+
+
+SHOWN = {
+    "all": lambda x: x.reshape(4, 3),
+    "a part": lambda x: x.reshape(4, 3)[1:],
+    "every other": lambda x: x.reshape(2, 6)[:, ::2],
+    "transposed": lambda x: x.reshape(3, 4).T,
+}
+
+
+@pytest.mark.parametrize("offset", [None, 0, 3])
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_pattern_is_written_to_a_copy_of_the_memory(torch, name, offset):
+    found = []
+    for library in (compat, torch):
+        x = SHOWN[name](library.arange(12.0))
+        y = library.as_strided_scatter(x, -library.ones(2, 2), (2, 2), (3, 1), offset)
+        found.append((y.tolist(), y.stride(), x.tolist()))
+    assert found[0] == found[1]

@@ -315,3 +315,12 @@ def test_a_kept_result_that_is_changed_again_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         func.vmap(func.grad(loss), in_dims=(None, 0))(adjoint.ones(3), adjoint.ones(2, 3))
+
+
+@pytest.mark.parametrize("name", ["cumsum", "logcumsumexp", "softmax", "log_softmax"])
+def test_numbers_along_their_only_dimension(name):
+    """Of elements without dimensions, also by functions that hide something for their rules."""
+    x = adjoint.tensor([0.5, 2.0, -1.0])
+    function = getattr(adjoint, name)
+    found = adjoint.vmap(lambda each: function(each, 0))(x)
+    assert found.tolist() == [function(each, 0).item() for each in x]

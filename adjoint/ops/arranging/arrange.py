@@ -7,9 +7,9 @@ from typing import Any
 from adjoint.backends.numpy import host
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT, MATRICES
-from adjoint.dtypes import FLOAT, fitted_integer, float32, int64
+from adjoint.dtypes import FLOAT, fitted_integer, float32, int64, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value, Values
-from adjoint.ops.arranging.conversion import contiguous, following
+from adjoint.ops.arranging.conversion import clone, contiguous, contiguous_format, following
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import (
     basic_index,
@@ -243,7 +243,7 @@ def repeat_interleave(
             (*whole.shape[: axis + 1], repeats, *whole.shape[axis + 1 :]),
         )
         shape = (*whole.shape[:axis], whole.shape[axis] * repeats, *whole.shape[axis + 1 :])
-        return reshape(apart, shape)
+        return reshape(clone(apart, memory_format=contiguous_format), shape)
     index = repeated_index(repeats, whole.shape[axis], output_size)
     if output_size not in (None, index.shape[0]):
         raise RuntimeError(
@@ -433,6 +433,7 @@ def pad(input: Value, pad: Any, mode: str = "constant", value: Any = None) -> Va
         return constant_pad_nd(input, tuple(pad), 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"pad(): unknown mode {mode!r}")
+    refuse_kinds("pad", input, "" if mode == "circular" else "b")
     if value not in (None, 0):
         raise RuntimeError(f"pad(): mode {mode!r} takes no value")
     _check_padding(pad, input.ndim)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.indexing import (
     as_rows,
@@ -115,6 +116,7 @@ def scatter(
     return xp.written_along(whole, chosen, values, axis).reshape(input.shape)
 
 
+_REFUSED = {"amax": "c", "amin": "c", "mean": "b"}  # what has no order, or no mean
 _COMBINE = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "maximum", "amin": "minimum"}
 
 
@@ -300,6 +302,7 @@ def scatter_reduce(
     include_self: bool = True,
 ) -> Array:
     """input with src taken in by sum, prod, mean, amax or amin where index names along dim."""
+    refuse_kinds("scatter_reduce", input, _REFUSED.get(reduce, ""))
     whole, chosen, values, axis = _parts_to_take_in(xp, input, dim, index, src, reduce)
     if not index.size:
         return xp.array(input)

@@ -262,6 +262,11 @@ def as_strided_scatter(
             f"as_strided_scatter(): src must have the size {list(size)}, got {list(src.shape)}"
         )
     written = clone(input)
+    own, strides = place_of(input)
+    if input.layer is None and place_of(written) != (own, strides):
+        # Places are counted in the memory that input shows a part of: all of it is copied.
+        memory = clone(as_strided(input, (room_of(input),), (1,), 0))
+        written = as_strided(memory, input.shape, strides, own)
     as_strided(written, size, stride, storage_offset).copy_(src)
     return written
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.call.rule import FRONT
+from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import copy, to
 from adjoint.ops.arranging.indexing import (
@@ -222,6 +223,7 @@ def index_reduce(
     input: Value, dim: int, index: Value, source: Value, reduce: str, *, include_self: bool = True
 ) -> Value:
     """input with the slices of source taken in by prod, mean, amax or amin where index names."""
+    refuse_kinds("index_reduce", input, "bc")
     wide = _wide_index(input, dim, index, source)
     return scatter_reduce(input, dim, wide, source, reduce, include_self=include_self)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import FRONT
-from adjoint.dtypes import FLOAT, category_of
+from adjoint.dtypes import FLOAT, category_of, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import cat, narrow, reshape
 from adjoint.ops.dims import normal_dim
@@ -66,6 +66,8 @@ def sigmoid(xp: Any, input: Array) -> Array:
     node_name="LogSigmoidBackward0",
     home="nn.functional",
     ordered=True,
+    exact_out=True,
+    refuses="c",
 )
 def logsigmoid(xp: Any, input: Array) -> Array:
     """log(sigmoid(input)), without overflow."""
@@ -79,6 +81,8 @@ def logsigmoid(xp: Any, input: Array) -> Array:
     ),
     inplace=False,
     home="nn.functional",
+    exact_out=True,
+    refuses="c",
 )
 def softplus(xp: Any, input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """log(1 + exp(beta * input)) / beta, and input itself where that is above threshold."""
@@ -214,6 +218,8 @@ def _tanh_gelu(xp: Any, input: Any) -> Any:
     input=lambda grad, input, approximate: gelu_back(grad, input, approximate=approximate),
     inplace=False,
     home="nn.functional",
+    exact_out=True,
+    refuses="c",
 )
 def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     """input times the part of a standard normal distribution below it."""
@@ -245,6 +251,7 @@ def relu_back(xp: Any, slope: Array, output: Array) -> Array:
     also="nn.functional",
     inplace="function",
     overwrites=True,
+    refuses="cb",
 )
 def relu(xp: Any, input: Array) -> Array:
     """input where it is positive, else 0."""
@@ -258,6 +265,7 @@ def relu(xp: Any, input: Array) -> Array:
     home="nn.functional",
     inplace="function",
     overwrites=True,
+    refuses="c",
 )
 def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
     """input where it is positive, else negative_slope * input."""
@@ -281,6 +289,7 @@ def _elu_rule(grad: Value, input: Value, alpha: float, scale: float, stretch: fl
     home="nn.functional",
     inplace="function",
     overwrites=True,
+    refuses="c",
 )
 def elu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     """input where it is positive, else alpha * (exp(input) - 1)."""
@@ -300,6 +309,7 @@ _SELU_SCALE = 1.0507009873554805
     also="nn.functional",
     inplace="function",
     overwrites=True,
+    refuses="c",
 )
 def selu(xp: Any, input: Array) -> Array:
     """elu scaled so that deep networks keep mean 0 and variance 1."""
@@ -313,6 +323,7 @@ def selu(xp: Any, input: Array) -> Array:
     also="nn.functional",
     inplace="function",
     overwrites=True,
+    refuses="c",
 )
 def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     """input where it is positive, else alpha * (exp(input / alpha) - 1)."""
@@ -331,6 +342,7 @@ def _inside(grad: Value, input: Value, low: float, high: float) -> Value:
     input=lambda grad, input, min_val, max_val: _inside(grad, input, min_val, max_val),
     home="nn.functional",
     inplace="function",
+    refuses="cb",
 )
 def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """input, but at least min_val and at most max_val."""
@@ -344,6 +356,7 @@ def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0)
     node_name="HardtanhBackward0",
     home="nn.functional",
     overwrites=True,
+    refuses="cb",
 )
 def relu6(xp: Any, input: Array) -> Array:
     """input, but at least 0 and at most 6."""
@@ -351,7 +364,10 @@ def relu6(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    input=lambda grad, input: _inside(grad / 6, input, -3, 3), home="nn.functional", overwrites=True
+    input=lambda grad, input: _inside(grad / 6, input, -3, 3),
+    home="nn.functional",
+    overwrites=True,
+    refuses="c",
 )
 def hardsigmoid(xp: Any, input: Array) -> Array:
     """input / 6 + 1/2, but at least 0 and at most 1."""
@@ -365,6 +381,7 @@ def hardsigmoid(xp: Any, input: Array) -> Array:
     ),
     home="nn.functional",
     overwrites=True,
+    refuses="c",
 )
 def hardswish(xp: Any, input: Array) -> Array:
     """input * hardsigmoid(input)."""
@@ -383,14 +400,18 @@ def _shrink_rule(grad: Value, input: Value, lambd: float) -> Value:
     return stepwise(where(near_zero(input, lambd), 0, grad), input)
 
 
-@elementwise(input=_shrink_rule, inplace=False, wide=False, exact_out=True, also="nn.functional")
+@elementwise(
+    input=_shrink_rule, inplace=False, wide=False, exact_out=True, also="nn.functional", refuses="c"
+)
 def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """input, and 0 where it is at most lambd away from 0."""
     _floats_only("hardshrink", input)
     return xp.where(near_zero(input, lambd), 0, input)
 
 
-@elementwise(input=_shrink_rule, inplace=False, wide=False, home="nn.functional")
+@elementwise(
+    input=_shrink_rule, inplace=False, wide=False, home="nn.functional", exact_out=True, refuses="c"
+)
 def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """input moved by lambd towards 0, and 0 where it is nearer."""
     _floats_only("softshrink", input)
@@ -407,6 +428,7 @@ def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     inplace="function",
     overwrites=True,
     constant=True,
+    refuses="cb",
 )
 def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     """input where it is above threshold, else value."""
@@ -443,6 +465,7 @@ def leaky_by(xp: Any, input: Array, weight: Array) -> Array:
 @composite(also="nn.functional")
 def prelu(input: Value, weight: Value) -> Value:
     """input where it is positive, else weight * input; one weight for all, or one a channel."""
+    refuse_kinds("prelu", input, "bciu")
     count = math.prod(weight.shape)
     channels = input.shape[1] if input.ndim > 1 else 1
     if count != 1 and (weight.ndim != 1 or count != channels):
@@ -527,6 +550,7 @@ def gated_halves(xp: Any, input: Array, dim: int) -> Array:
 @composite(home="nn.functional")
 def glu(input: Value, dim: int = -1) -> Value:
     """The first half along dim times the sigmoid of the second."""
+    refuse_kinds("glu", input, "bciu")
     if input.ndim == 0:
         raise RuntimeError("glu(): a tensor without dimensions can't be halved")
     dim = normal_dim(dim, input.ndim)

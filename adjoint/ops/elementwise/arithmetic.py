@@ -33,6 +33,8 @@ def _add_scaled(xp: Any, array: Any, other: Any, alpha: Any, sign: int = 1) -> N
         alpha = fitted_integer(alpha, array.dtype, True)
     elif kind == "b":
         alpha = bool(alpha)
+    elif kind == "W":  # complex32, whose product with a number is complex64
+        other, alpha = _scaled(xp, other, alpha), 1
     xp.add_scaled(array, other, alpha)
 
 
@@ -283,6 +285,7 @@ def sign(xp: Any, input: Array) -> Array:
     also="absolute",
     numpy="fabs",
     exact_out=True,
+    refuses="b",
 )
 def abs(xp: Any, input: Array) -> Array:
     """Absolute value, or modulus."""
@@ -321,7 +324,6 @@ def _lerp(xp: Any, input: Any, end: Any, weight: Any) -> Any:
     weight=lambda grad, input, end: grad * conj(end - input),
     promotes="",  # PyTorch mixes no data types here, but for a weight that is one number
     numbers_without_edge=("weight",),
-    exact_out=True,
 )
 def lerp(xp: Any, input: Array, end: Array, weight: Operand) -> Array:
     """input + weight * (end - input)."""

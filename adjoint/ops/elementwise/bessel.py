@@ -92,7 +92,9 @@ def _spherical_rule(grad: Value, x: Value, result: Value) -> Value:
     return grad * where(small, series, (cos(size) - result) / size)
 
 
-@elementwise(x=_spherical_rule, floats=True, inplace=False, domain=(0.5, 3.0), home="special")
+@elementwise(
+    x=_spherical_rule, floats=True, inplace=False, domain=(0.5, 3.0), home="special", refuses="c"
+)
 def spherical_bessel_j0(xp: Any, x: Array) -> Array:
     """Spherical Bessel function of the first kind of order 0: sin(x) / x, and 1 at 0."""
     size = xp.where(x == 0, 1, x)
@@ -121,6 +123,7 @@ def _airy(xp: Any, x: Any, order: float, rising: Any, waving: Any, at_zero: floa
     inplace=False,
     domain=(-2.0, 3.0),
     home="special",
+    refuses="c",
 )
 def airy_ai(xp: Any, x: Array) -> Array:
     """Airy's function Ai."""

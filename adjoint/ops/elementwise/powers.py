@@ -156,6 +156,7 @@ def _is_number(value: Any) -> bool:
     domain=(0.5, 3.0),
     wide=False,  # its gradients come in double precision
     node_name="PowBackward1",
+    exact_out=True,
 )
 def float_power(xp: Any, input: Operand, exponent: Operand) -> Array:
     """input to the power of exponent, in double precision."""

@@ -9,7 +9,11 @@ from adjoint.ops.shared_rules import zero_of
 
 
 @elementwise(
-    input=lambda grad: zero_of(grad), domain=(0.1, 0.9), exact_out=True, inplace="function"
+    input=lambda grad: zero_of(grad),
+    domain=(0.1, 0.9),
+    exact_out=True,
+    inplace="function",
+    refuses="b",
 )
 def floor(xp: Any, input: Array) -> Array:
     """The largest whole number that is not above the element."""
@@ -17,7 +21,11 @@ def floor(xp: Any, input: Array) -> Array:
 
 
 @elementwise(
-    input=lambda grad: zero_of(grad), domain=(0.1, 0.9), exact_out=True, inplace="function"
+    input=lambda grad: zero_of(grad),
+    domain=(0.1, 0.9),
+    exact_out=True,
+    inplace="function",
+    refuses="b",
 )
 def ceil(xp: Any, input: Array) -> Array:
     """The smallest whole number that is not below the element."""
@@ -30,6 +38,7 @@ def ceil(xp: Any, input: Array) -> Array:
     exact_out=True,
     also="fix",
     inplace="function",
+    refuses="b",
 )
 def trunc(xp: Any, input: Array) -> Array:
     """The whole number without the fraction."""
@@ -43,6 +52,7 @@ def trunc(xp: Any, input: Array) -> Array:
     also="special",
     inplace="function",
     numpy="rint",
+    refuses="b",
 )
 def round(xp: Any, input: Array, *, decimals: int = 0) -> Array:
     """The nearest number with `decimals` decimals; halves go to the even one."""

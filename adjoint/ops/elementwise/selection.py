@@ -151,6 +151,7 @@ def _upper_bound_rule(grad: Value, input: Value, min: Any, max: Any) -> Value:
     also="clip",
     inplace="function",
     numpy="clip",
+    refuses="b",
 )
 def clamp(xp: Any, input: Array, min: Operand | None = None, max: Operand | None = None) -> Array:
     """input, but at least min and at most max."""

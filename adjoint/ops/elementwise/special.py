@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
-from adjoint.dtypes import FLOAT, can_cast, category_of
+from adjoint.dtypes import FLOAT, can_cast, category_of, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.elementwise.arithmetic import add, sgn, sub
@@ -45,6 +45,7 @@ def error_function(xp: Any, name: str, input: Any) -> Any:
     floats=True,
     also="special",
     inplace="function",
+    refuses="c",
 )
 def erf(xp: Any, input: Array) -> Array:
     """The error function."""
@@ -56,6 +57,7 @@ def erf(xp: Any, input: Array) -> Array:
     floats=True,
     also="special",
     inplace="function",
+    refuses="c",
 )
 def erfc(xp: Any, input: Array) -> Array:
     """1 - erf(input), exact for large elements."""
@@ -79,6 +81,7 @@ def erfinv(xp: Any, input: Array) -> Array:
     inplace=False,
     node_name="SpecialErfcxBackward0",
     home="special",
+    refuses="c",
 )
 def erfcx(xp: Any, input: Array) -> Array:
     """exp(input²) * erfc(input), without overflow."""
@@ -98,6 +101,7 @@ def _normal_density(input: Any) -> Any:
     inplace=False,
     node_name="SpecialNdtrBackward0",
     home="special",
+    refuses="c",
 )
 def ndtr(xp: Any, input: Array) -> Array:
     """The part of a standard normal distribution below each element."""
@@ -124,6 +128,7 @@ def ndtri(xp: Any, input: Array) -> Array:
     inplace=False,
     node_name="SpecialLogNdtrBackward0",
     home="special",
+    refuses="c",
 )
 def log_ndtr(xp: Any, input: Array) -> Array:
     """log(ndtr(input)), exact for small elements."""
@@ -150,6 +155,7 @@ def lgamma(xp: Any, input: Array) -> Array:
     floats=True,
     domain=(0.5, 3.0),
     also="special special.psi",
+    refuses="c",
 )
 def digamma(xp: Any, input: Array) -> Array:
     """The derivative of lgamma."""
@@ -190,6 +196,7 @@ def polygamma_(input: Value, n: int) -> Value:
 @composite(also="special.multigammaln")
 def mvlgamma(input: Value, p: int) -> Value:
     """Logarithm of the gamma function of p dimensions."""
+    refuse_kinds("mvlgamma", input, "b")
     if p < 1:
         raise RuntimeError(f"mvlgamma(): p has to be greater than or equal to 1, got {p}")
     total = lgamma(input)
@@ -284,6 +291,7 @@ def _times_log(xp: Any, input: Any, logarithm: Any) -> Any:
     domain=(0.5, 3.0),
     also="special",
     inplace="function",
+    refuses="c",
 )
 def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     """input * log(other), and 0 where input is 0."""
@@ -299,6 +307,7 @@ def xlogy(xp: Any, input: Operand, other: Operand) -> Array:
     domain=(0.5, 3.0),
     node_name="SpecialXlog1PyBackward0",
     home="special",
+    refuses="c",
 )
 def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     """input * log1p(other), and 0 where input is 0."""
@@ -313,6 +322,7 @@ def xlog1py(xp: Any, input: Operand, other: Operand) -> Array:
     domain=(0.5, 3.0),
     node_name="SpecialEntrBackward0",
     home="special",
+    refuses="c",
 )
 def entr(xp: Any, input: Array) -> Array:
     """-input * log(input); 0 at 0, and negative infinity below."""
@@ -329,7 +339,14 @@ def _logit_rule(grad: Value, input: Value, eps: float | None) -> Value:
     return where(inside, grad / (chance * (1 - chance)), math.nan if eps is None else 0)
 
 
-@elementwise(input=_logit_rule, floats=True, domain=(0.1, 0.9), also="special", inplace="function")
+@elementwise(
+    input=_logit_rule,
+    floats=True,
+    domain=(0.1, 0.9),
+    also="special",
+    inplace="function",
+    refuses="c",
+)
 def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     """log(p / (1 - p)), the inverse of sigmoid; with eps, p is kept in [eps, 1 - eps]."""
     if eps is not None:

@@ -189,13 +189,17 @@ def atanh(xp: Any, input: Array) -> Array:
 _DEGREE = math.pi / 180
 
 
-@elementwise(input=lambda grad: grad * _DEGREE, floats=True, inplace="function", numpy="radians")
+@elementwise(
+    input=lambda grad: grad * _DEGREE, floats=True, inplace="function", numpy="radians", refuses="c"
+)
 def deg2rad(xp: Any, input: Array) -> Array:
     """Degrees as radians."""
     return xp.multiply(input, _DEGREE)
 
 
-@elementwise(input=lambda grad: grad / _DEGREE, floats=True, inplace="function", numpy="degrees")
+@elementwise(
+    input=lambda grad: grad / _DEGREE, floats=True, inplace="function", numpy="degrees", refuses="c"
+)
 def rad2deg(xp: Any, input: Array) -> Array:
     """Radians as degrees."""
     return xp.multiply(input, 1 / _DEGREE)

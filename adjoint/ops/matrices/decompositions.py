@@ -86,7 +86,7 @@ def cholesky_lower(xp: Any, A: Array) -> Array:
     return attempt("cholesky_lower", reason, xp.linalg.cholesky, A)
 
 
-@composite(home="linalg", numpy=True)
+@composite(home="linalg", numpy=True, exact_out=True)
 def linalg_cholesky(A: Value, *, upper: bool = False) -> Value:
     """The lower triangular L with L @ L^H = A, or upper its conjugate transpose."""
     factor = cholesky_lower(A)
@@ -145,7 +145,7 @@ class CholeskyEx(NamedTuple):
     info: Any
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_cholesky_ex(A: Value, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The Cholesky factor, and 0 for each matrix that has one; the others become NaN."""
     factor, info = cholesky_lower_ex(A, check_errors)
@@ -224,6 +224,7 @@ def _qr_each(A_each: Any, A_shape: Any, mode: str, batch_size: int) -> Any:
     returns="Q R",
     home="linalg",
     autocast="float32",
+    exact_out=True,
 )
 def linalg_qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     """A as Q @ R, with orthonormal columns in Q and R upper triangular."""
@@ -236,7 +237,7 @@ def linalg_qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     return Q, R
 
 
-@composite
+@composite(exact_out=True)
 def qr(input: Value, some: bool = True) -> Any:
     """input as Q @ R, reduced if `some`."""
     return linalg_qr(input, "reduced" if some else "complete")
@@ -345,6 +346,7 @@ def _svd_tangent(A_tangent: Any, U: Any, S: Any, Vh: Any) -> tuple[Any, Any, Any
     home="linalg",
     autocast="float32",
     batching=MATRICES,
+    exact_out=True,
 )
 def linalg_svd(
     xp: Any, A: Array, full_matrices: bool = True, *, driver: str | None = None
@@ -373,6 +375,7 @@ def _svdvals_rule(grad: Value, A: Value) -> Value:
     autocast="float32",
     batching=MATRICES,
     jvp=_svdvals_tangent,
+    exact_out=True,
 )
 def linalg_svdvals(xp: Any, A: Array, *, driver: str | None = None) -> Array:
     """Singular values in descending order."""
@@ -388,7 +391,7 @@ class Svd(NamedTuple):
     V: Any
 
 
-@composite
+@composite(exact_out=True)
 def svd(input: Value, some: bool = True, compute_uv: bool = True) -> Any:
     """input as U @ diag(S) @ V^H; without compute_uv, U and V are zeros."""
     U, S, Vh = linalg_svd(input, not some or not compute_uv)

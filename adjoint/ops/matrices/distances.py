@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.rule import FRONT, MATRICES
-from adjoint.dtypes import float32, float64, promote_types
+from adjoint.dtypes import float32, float64, promote_types, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.indexing import getitem
@@ -31,6 +31,7 @@ def normalize(
 @composite(method=False, also="nn.functional")
 def cosine_similarity(x1: Value, x2: Value, dim: int = 1, eps: float = 1e-8) -> Value:
     """The cosine of the angle between vectors along dim."""
+    refuse_kinds("cosine_similarity", x1, "c")
     if eps < 0:
         raise RuntimeError(f"cosine_similarity(): eps must be non-negative, got {eps}")
     kind = promote_types(x1.dtype, x2.dtype)
@@ -171,6 +172,7 @@ def difference_norm(difference: Any, p: float) -> Any:
 @composite(method=False, also="nn.functional")
 def pdist(input: Value, p: float = 2.0) -> Value:
     """The distances between all pairs of rows, each pair once."""
+    refuse_kinds("pdist", input, "c")
     if input.ndim != 2:
         raise RuntimeError(f"pdist(): expected a matrix, got shape {list(input.shape)}")
     if p < 0:

@@ -44,7 +44,7 @@ def first_zero_pivot(xp: Any, LU: Array) -> Array:
     return xp.where(zeros.any(-1), xp.argmax(zeros, -1) + 1, 0).astype("int32")
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_lu_factor_ex(A: Value, *, pivot: bool = True, check_errors: bool = False) -> LUWithInfo:
     """linalg.lu_factor, and the place of the first zero on the diagonal of U, or 0."""
     packed, pivots = linalg_lu_factor(A, pivot=pivot)
@@ -66,7 +66,7 @@ def lu(A: Value, pivot: bool = True, get_infos: bool = False, out: Any = None) -
     return LUWithInfo(packed, pivots, first_zero_pivot(packed.detach()))
 
 
-@composite
+@composite(exact_out=True)
 def lu_solve(input: Value, LU_data: Value, LU_pivots: Value) -> Value:
     """The solution of A @ X = input with the LU factorization of A; see linalg.lu_solve."""
     if input.ndim < 2:
@@ -81,7 +81,7 @@ class TriangularSolution(NamedTuple):
     cloned_coefficient: Any
 
 
-@composite
+@composite(exact_out=True)
 def triangular_solve(
     input: Value, A: Value, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> TriangularSolution:
@@ -114,7 +114,7 @@ def geqrf(xp: Any, input: Array) -> tuple[Array, Array]:
     return xp.copied(xp.swapaxes(turned, -2, -1), ordered=True), tau
 
 
-@composite
+@composite(exact_out=True)
 def ormqr(
     input: Value, tau: Value, other: Value, left: bool = True, transpose: bool = False
 ) -> Value:

@@ -216,7 +216,7 @@ def ldl_solved(xp: Any, LD: Array, pivots: Array, B: Array, hermitian: bool) -> 
     return B + xp.zeros_like(B)
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_ldl_factor_ex(
     A: Value, *, hermitian: bool = False, check_errors: bool = False
 ) -> LDLWithInfo:
@@ -227,14 +227,14 @@ def linalg_ldl_factor_ex(
     return LDLWithInfo(LD, pivots, info)
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_ldl_factor(A: Value, *, hermitian: bool = False) -> LDL:
     """L and D in one matrix, with A = L D L^T (or L D L^H), and the exchanges of rows."""
     found = linalg_ldl_factor_ex(A, hermitian=hermitian, check_errors=True)
     return LDL(found.LD, found.pivots)
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_ldl_solve(LD: Value, pivots: Value, B: Value, *, hermitian: bool = False) -> Value:
     """The solution of A @ X = B by the factors and pivots of linalg.ldl_factor."""
     check_matrices(LD)

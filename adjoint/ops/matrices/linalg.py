@@ -26,6 +26,7 @@ from adjoint.ops.matrices.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.shared_rules import refused_derivative, zero_of
+from adjoint.tensors.concrete import concrete, has_values
 from adjoint.tensors.core import TensorCore
 
 
@@ -83,6 +84,7 @@ def _inverse_rule(grad: Value, inverse: Any) -> Value:
     autocast="float32",
     batching=MATRICES,
     jvp=lambda A_tangent, result: -(result @ A_tangent @ result),
+    exact_out=True,
 )
 def linalg_inv(xp: Any, A: Array) -> Array:
     """The inverse of square matrices."""
@@ -104,6 +106,7 @@ def inverse(input: Value) -> Value:
     autocast="float32",
     batching=MATRICES,
     jvp=lambda A_tangent, result0: (-(result0 @ A_tangent @ result0), None),
+    exact_out=True,
 )
 def linalg_inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Array, Array]:
     """The inverse, and 0 for each matrix that has one; the others become NaN."""
@@ -267,6 +270,7 @@ def cofactors(xp: Any, A: Array) -> Array:
     numpy=True,
     batching=MATRICES,
     jvp=lambda A, A_tangent: sum(A_tangent * cofactors(A), (-2, -1)),
+    exact_out=True,
 )
 def linalg_det(xp: Any, A: Array) -> Array:
     """The determinant of square matrices."""
@@ -299,6 +303,7 @@ def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, A: Value) -> Value
     numpy=True,
     batching=MATRICES,
     jvp=_slogdet_tangent,
+    exact_out=True,
 )
 def linalg_slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute value of the determinant."""
@@ -399,7 +404,7 @@ def _check_equation(A: Any, B: Any, left: bool) -> None:
         raise RuntimeError(f"shapes {shapes_of(A, B)} do not fit the equation {equation}")
 
 
-@composite(home="linalg", numpy=True)
+@composite(home="linalg", numpy=True, exact_out=True)
 def linalg_solve(A: Value, B: Value, *, left: bool = True) -> Value:
     """The solution of A @ X = B (left) or X @ A = B, for vectors or matrices B."""
     if not is_vector(A, B):
@@ -461,7 +466,7 @@ def solve_with_info(xp: Any, A: Array, B: Array, left: bool = True) -> tuple[Any
     return (X if left else xp.swapaxes(X, -2, -1), info), factors
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_solve_ex(A: Value, B: Value, *, left: bool = True, check_errors: bool = False) -> Any:
     """The solution, and 0 for each matrix that has an inverse; the others' become NaN."""
     if check_errors:
@@ -518,6 +523,7 @@ def _triangular_rule(
     home="linalg",
     jvp=_triangular_tangent,
     batching=MATRICES,
+    exact_out=True,
 )
 def linalg_solve_triangular(
     xp: Any, A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
@@ -527,9 +533,7 @@ def linalg_solve_triangular(
     _check_equation(A, B, left)
     if not left:
         A, B, upper = xp.swapaxes(A, -2, -1), xp.swapaxes(B, -2, -1), not upper
-    reason = "the diagonal has a zero"
-    solve = xp.solved_triangle
-    X = attempt("linalg_solve_triangular", reason, solve, A, B, upper, unitriangular)
+    X = xp.solved_triangle(A, B, upper, unitriangular)
     return X if left else xp.swapaxes(X, -2, -1)
 
 
@@ -595,6 +599,8 @@ def cholesky_inverse(L: Value, upper: bool = False) -> Value:
     """The inverse of A, for the Cholesky factor L of A."""
     lower = mH(L) if upper else L
     inverse = linalg_solve_triangular(lower, identity_like(lower), upper=False)
+    if has_values(lower) and not concrete(lower).diagonal(0, -2, -1).all():
+        raise LinAlgError("cholesky_inverse: the diagonal has a zero, so A is singular")
     return matmul(mH(inverse), inverse)
 
 

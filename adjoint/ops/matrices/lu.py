@@ -111,6 +111,7 @@ def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
     node_name="LinalgLuFactorExBackward0",
     home="linalg",
     batching=MATRICES,
+    exact_out=True,
 )
 def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
     """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
@@ -150,7 +151,7 @@ class LU(NamedTuple):
     U: Any
 
 
-@composite(method=False)
+@composite(method=False, exact_out=True)
 def lu_unpack(
     LU_data: Value, LU_pivots: Value, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> LU:
@@ -168,13 +169,13 @@ def lu_unpack(
     return LU(P, tril(left, -1) + identity_like(left), triu(top))
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_lu(A: Value, *, pivot: bool = True) -> LU:
     """A as P @ L @ U: a permutation, a unit lower and an upper triangular matrix."""
     return lu_unpack(*linalg_lu_factor(A, pivot=pivot))
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_lu_solve(
     LU: Value, pivots: Value, B: Value, *, left: bool = True, adjoint: bool = False
 ) -> Value:

@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import MATRICES
+from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import reshape, squeeze, transpose, unsqueeze
 from adjoint.ops.batch_rules import of_rank
@@ -108,6 +109,7 @@ def product_each(input: Any, input_batched: bool, other: Any, other_batched: boo
 def matmul(xp: Any, input: Array, other: Array) -> Array:
     """Matrix product of the last two dimensions, batches broadcast; 1-d operands are vectors."""
     same_dtype(input, other)
+    refuse_kinds("matmul", input, "b")
     return xp.matmul(input, other)
 
 
@@ -192,6 +194,7 @@ def dot(xp: Any, input: Array, tensor: Array) -> Array:
     """Sum of the products of two vectors' elements."""
     _vectors("dot", input.shape, tensor.shape)
     same_dtype(input, tensor)
+    refuse_kinds("dot", input, "b")
     return xp.dot(input, tensor)
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.dtypes import FLOAT, as_dtype
+from adjoint.dtypes import FLOAT, as_dtype, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import basic_index, permute, reshape, unsqueeze
 from adjoint.ops.dims import normal_dim, normal_dims
@@ -29,7 +29,7 @@ from adjoint.ops.same_dtype import same_kind
 MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_vector_norm(
     x: Value, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Value:
@@ -67,7 +67,7 @@ def _extreme(values: Any, ord: float, dim: int, keepdim: bool) -> Any:
     return (amax if ord > 0 else amin)(values, dim, keepdim)
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_matrix_norm(
     A: Value, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Value:
@@ -103,7 +103,7 @@ def _without(value: Any, first: int, second: int) -> Any:
     return reshape(value, [n for d, n in enumerate(value.shape) if d not in (first, second)])
 
 
-@composite(home="linalg", numpy=True)
+@composite(home="linalg", numpy=True, exact_out=True)
 def linalg_norm(
     A: Value, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Value:
@@ -185,6 +185,7 @@ def linalg_matrix_rank(
 @composite(method=False)
 def cdist(x1: Value, x2: Value, p: float = 2.0, compute_mode: str | None = None) -> Value:
     """Distances in the p-norm between all rows of x1 and all rows of x2."""
+    refuse_kinds("cdist", x1, "ciu")
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"cdist: expected matrices of equal width, got {shapes_of(x1, x2)}")
     if p < 0:

@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import FRONT
+from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, reshape, unsqueeze
 from adjoint.ops.dims import normal_dim
@@ -45,6 +46,7 @@ def kron(input: Value, other: Value) -> Value:
     batching=FRONT,
     exact_out=True,
     apart=True,
+    ordered=True,
 )
 def linalg_cross(xp: Any, input: Array, other: Array, *, dim: int = -1) -> Array:
     """Cross product of the vectors along dim."""
@@ -68,9 +70,10 @@ def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     return linalg_cross(input, other, dim=dim)
 
 
-@composite(home="linalg")
+@composite(home="linalg", exact_out=True)
 def linalg_vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     """Dot products of the vectors along dim, the first conjugated."""
+    refuse_kinds("linalg_vecdot", x, "biu")
     same_dtype(x, y)
     return sum(conj(x) * y, dim)
 

@@ -50,6 +50,7 @@ def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -
     autocast="float32",
     batching=MATRICES,
     jvp=lambda A_tangent, result0, result1: _eigh_tangent(A_tangent, result0, result1),
+    exact_out=True,
 )
 def linalg_eigh(xp: Any, A: Array, UPLO: str = "L") -> tuple[Array, Array]:
     """Eigenvalues in ascending order and eigenvectors of Hermitian matrices."""
@@ -162,7 +163,7 @@ def _may_need_vectors(A: Any) -> bool:
     return A.special or (A.requires_grad and is_recording())
 
 
-@composite(home="linalg", numpy=True)
+@composite(home="linalg", numpy=True, exact_out=True)
 def linalg_eigvalsh(A: Value, UPLO: str = "L") -> Value:
     """Eigenvalues of Hermitian matrices in ascending order."""
     return linalg_eigh(A, UPLO)[0] if _may_need_vectors(A) else hermitian_eigenvalues(A, UPLO)

@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.backends.numpy import host
 from adjoint.call.rule import FOLD, FRONT
-from adjoint.dtypes import bfloat16, float16, float32
+from adjoint.dtypes import bfloat16, float16, float32, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import following, to
 from adjoint.ops.arranging.shape import cat, narrow, squeeze, unsqueeze
@@ -38,8 +38,8 @@ def wanted_sizes(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
             f"{name}(): expected {count + 1} dimensions or, for a batch, {count + 2}, got shape "
             f"{list(input.shape)}"
         )
-    if not input.dtype.is_floating_point and not input.dtype.is_complex:
-        raise NotImplementedError(f"{name}() is not implemented for {input.dtype}; convert before")
+    mean_of_all = "avg" in name and set(given) == {1}
+    refuse_kinds(name, input, "biu" if mean_of_all else "bciu")
     if len(given) != count:
         raise RuntimeError(f"{name}(): output_size must be {count} numbers, got {list(given)}")
     own = input.shape[-count:]

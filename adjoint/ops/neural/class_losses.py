@@ -5,7 +5,7 @@ from typing import Any
 
 from adjoint.call.context import is_recording
 from adjoint.call.rule import FOLD, FRONT
-from adjoint.dtypes import FLOAT, int64, uint8
+from adjoint.dtypes import FLOAT, int64, refuse_kinds, uint8
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import is_index
 from adjoint.ops.arranging.indexing import gather, getitem
@@ -118,6 +118,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Value:
     """The negative log likelihood of the target classes, given log-probabilities."""
+    refuse_kinds("nll_loss", input, "ciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     if input.ndim == 1:
         if target.numel() != 1:
@@ -379,6 +380,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Value:
     """The cross entropy of softmax(input) against class numbers or class probabilities."""
+    refuse_kinds("cross_entropy", input, "ciu")
     if size_average is not None or reduce is not None:
         reduction = chosen_reduction(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
@@ -475,6 +477,7 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Value:
     """What the score of the target class lacks to exceed each other by a margin."""
+    refuse_kinds("multi_margin_loss", input, "ciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
@@ -510,6 +513,7 @@ def multilabel_margin_loss(
 
     The classes of a row are those before the first -1.
     """
+    refuse_kinds("multilabel_margin_loss", input, "ciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     check_reduction(reduction)
     rows, classes = _batched_rows("multilabel_margin_loss", input, target, 1)
@@ -535,6 +539,7 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Value:
     """The mean over classes of the cross entropy of sigmoid(input) against targets 0 and 1."""
+    refuse_kinds("multilabel_soft_margin_loss", input, "c")
     reduction = chosen_reduction(reduction, size_average, reduce)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:

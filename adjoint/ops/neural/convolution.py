@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex
 from adjoint.backends.convolution import Layout
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import FRONT
+from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import contiguous
 from adjoint.ops.arranging.shape import flatten, flip, reshape, squeeze, transpose, unsqueeze
@@ -212,6 +213,7 @@ def convolve(
     Images are (batch, channels, *sizes).
     """
     _same_kind(images, weight, bias)
+    refuse_kinds("convolution", images, "b")
     layout = Layout(tuple(weight.shape[2:]), stride, padding, dilation, groups)
     counts = layout.counts(images.shape[2:])
     if min(counts) < 1:

@@ -1,11 +1,12 @@
 """Embeddings: rows of a table, looked up by number, singly or in bags."""
 
 import math
+import warnings
 from typing import Any, NamedTuple
 
 from adjoint.call.context import change_grad_enabled, current, set_current
 from adjoint.call.layers import change_tracking, tracking
-from adjoint.dtypes import int32, int64
+from adjoint.dtypes import int32, int64, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import repeat
 from adjoint.ops.arranging.indexing import getitem, setitem_
@@ -318,6 +319,10 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Value:
     """The sum, mean or maximum of the rows of weight that the indices of each bag name."""
+    if weight.dtype is int64 and input.dtype.is_floating_point:
+        warnings.warn("embedding_bag(): the indices come first, then the weight", stacklevel=2)
+        input, weight = weight, input
+    refuse_kinds("embedding_bag", weight, "bciu")
     options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse, per_sample_weights)
     return in_bags(input, weight, offsets, *options, include_last_offset, padding_idx).rows
 

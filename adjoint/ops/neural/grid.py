@@ -10,7 +10,7 @@ from typing import Any
 from adjoint.backends.numpy import host
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FOLD, FRONT
-from adjoint.dtypes import float32
+from adjoint.dtypes import float32, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import contiguous, to
 from adjoint.ops.arranging.shape import (
@@ -412,6 +412,7 @@ def grid_sample(
     align_corners: bool | None = None,
 ) -> Value:
     """Images read at the places of a grid, from (-1, -1), one corner, to (1, 1), the other."""
+    refuse_kinds("grid_sample", input, "biu")
     _check_grid(input, grid, mode, padding_mode)
     if is_half(input.dtype.numpy_dtype):  # rounded once, not for each pixel
         wide = grid_sample(to(input, float32), to(grid, float32), mode, padding_mode, align_corners)

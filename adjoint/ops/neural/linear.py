@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.rule import FRONT
+from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import movedim, reshape, unsqueeze
 from adjoint.ops.batch_rules import of_rank, with_batch
@@ -109,6 +110,8 @@ def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> A
         raise RuntimeError("input and weight must have the same dtype")
     if bias is not None and bias.dtype is not kind and bias.dtype != kind:
         raise RuntimeError("input, weight and bias must have the same dtype")
+    if kind.kind == "b":
+        refuse_kinds("linear", input, "b")
     if input.shape[-1:] != weight.shape[-1:]:  # a single number has no last dimension
         raise RuntimeError(
             f"the last dimension of input, of shape {list(input.shape)}, must be that of weight, "

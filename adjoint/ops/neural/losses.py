@@ -4,12 +4,13 @@ import math
 import warnings
 from typing import Any
 
+from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.dims import broadcast_shape
 from adjoint.ops.elementwise.activation import logsigmoid, sigmoid, softplus
 from adjoint.ops.elementwise.arithmetic import abs, div, sgn
-from adjoint.ops.elementwise.powers import exp, log, square
+from adjoint.ops.elementwise.powers import exp, log, log1p, square
 from adjoint.ops.elementwise.selection import clamp_min, minimum, where
 from adjoint.ops.elementwise.special import xlogy
 from adjoint.ops.matrices.distances import pairwise_distance
@@ -148,6 +149,7 @@ def mse_loss(
     weight: Value | None = None,
 ) -> Value:
     """The squared difference."""
+    refuse_kinds("mse_loss", input, "ciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("mse_loss", input, target)
     if weight is not None:
@@ -216,6 +218,7 @@ def huber_loss(
     weight: Value | None = None,
 ) -> Value:
     """Half the squared difference up to delta, from there on linear."""
+    refuse_kinds("huber_loss", input, "ciu")
     _warn_of_broadcast("huber_loss", input, target)
     check_reduction(reduction)
     if delta <= 0:
@@ -237,6 +240,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Value:
     """The absolute difference less beta / 2, rounded off to a parabola below beta."""
+    refuse_kinds("smooth_l1_loss", input, "ciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("smooth_l1_loss", input, target)
     check_reduction(reduction)
@@ -301,6 +305,7 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Value:
     """The cross entropy of probabilities against targets between 0 and 1."""
+    refuse_kinds("binary_cross_entropy", input, "ciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
     same_kind("binary_cross_entropy", input, target=target)
@@ -336,6 +341,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Value | None = None,
 ) -> Value:
     """The cross entropy of sigmoid(input) against targets between 0 and 1, without overflow."""
+    refuse_kinds("binary_cross_entropy_with_logits", input, "ciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(
@@ -362,6 +368,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Value:
     """The divergence of a distribution, given by logarithms, from a target distribution."""
+    refuse_kinds("kl_div", input, "ciu")
     if size_average is not None or reduce is not None:
         reduction = chosen_reduction(reduction, size_average, reduce)
     if reduction == "mean":
@@ -430,6 +437,7 @@ def gaussian_nll_loss(
     reduction: str = "mean",
 ) -> Value:
     """The negative log likelihood of targets, given their expectations and variances."""
+    refuse_kinds("gaussian_nll_loss", input, "iu")
     spread = variances(input, var)
     low = spread.detach()
     floor = spread + (clamp_min(low, eps) - low)  # bounded below, with the gradient of var
@@ -453,7 +461,9 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _check_broadcast("soft_margin_loss", input, target=target)
-    return reduced(softplus(-target * input), reduction)
+    inner = -target * input
+    losses = log1p(exp(inner)) if inner.dtype.is_complex else softplus(inner)
+    return reduced(losses, reduction)
 
 
 @composite(home="nn.functional", native="input target [margin reduction]")

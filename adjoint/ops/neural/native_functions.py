@@ -10,6 +10,7 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
+from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.shape import cat, reshape, unsqueeze
 from adjoint.ops.arranging.writing import index_reduce
@@ -267,6 +268,7 @@ def grid_sampler_2d(
     input: Value, grid: Value, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Value:
     """Images read at the places of a grid; modes are numbers, from bilinear and zeros on."""
+    refuse_kinds("grid_sampler_2d", input, "biu")
     return _sampled(
         "grid_sampler_2d", input, grid, interpolation_mode, padding_mode, align_corners, 4
     )
@@ -277,6 +279,7 @@ def grid_sampler_3d(
     input: Value, grid: Value, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Value:
     """Volumes read at the places of a grid; modes are numbers, from bilinear and zeros on."""
+    refuse_kinds("grid_sampler_3d", input, "biu")
     return _sampled(
         "grid_sampler_3d", input, grid, interpolation_mode, padding_mode, align_corners, 5
     )
@@ -290,6 +293,7 @@ def native_layer_norm(
     input: Value, normalized_shape: Any, weight: Value | None, bias: Value | None, eps: float
 ) -> tuple[Value, Value, Value]:
     """layer_norm, the mean, and 1 over the deviation."""
+    refuse_kinds("native_layer_norm", input, "bciu")
     axes = last_axes("native_layer_norm", input, normalized_shape, weight, bias)
     out, centre, spread = layer_standardized(input, weight, bias, axes, eps)
     kind = input.dtype if weight is None else weight.dtype
@@ -311,6 +315,7 @@ def native_group_norm(
     eps: float,
 ) -> tuple[Value, Value, Value]:
     """group_norm, the mean of each group, and 1 over its deviation."""
+    refuse_kinds("native_group_norm", input, "bciu")
     images = reshape(input, (N, C, HxW))
     out, centre, spread = group_standardized(images, weight, bias, group, eps)
     kind = input.dtype if weight is None else weight.dtype

@@ -5,8 +5,9 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
+from adjoint.call.promotion import channels_last as lies_last
 from adjoint.call.rule import LEAD
-from adjoint.dtypes import float32
+from adjoint.dtypes import float32, refuse_kinds
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import contiguous, finfo, following
 from adjoint.ops.arranging.shape import expand, reshape
@@ -367,6 +368,7 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Value:
     """input with mean 0 and variance 1 over its last dimensions, scaled and shifted."""
+    refuse_kinds("layer_norm", input, "bciu")
     axes = last_axes("layer_norm", input, normalized_shape, weight, bias)
     _check_kinds("layer_norm", input, weight=weight, bias=bias)
     return layer_standardized(input, weight, bias, axes, eps)[0]
@@ -415,6 +417,7 @@ def group_norm(
     eps: float = 1e-5,
 ) -> Value:
     """Each group of channels of a sample with mean 0 and variance 1, scaled and shifted."""
+    refuse_kinds("group_norm", input, "bciu")
     if input.ndim < 2:
         raise RuntimeError(f"group_norm(): expected at least 2 dimensions, got {input.ndim}")
     channels = input.shape[1]
@@ -454,7 +457,8 @@ def _with_known_statistics(
     if bias is not None:
         shift = shift + bias
     out = mul(input, _per_channel(factor, input.ndim)) + _per_channel(shift, input.ndim)
-    return out.to(input.dtype)
+    out = out.to(input.dtype)
+    return out if input.layer is not None or lies_last(input.array) else contiguous(out)
 
 
 @composite(
@@ -493,6 +497,7 @@ def batch_normalized(
     eps: float,
 ) -> tuple[Any, Any, Any]:
     """batch_norm, and the mean and variance of the batch, None where they play no part."""
+    refuse_kinds("batch_norm", input, "ciu")
     if input.ndim < 2:
         if input.ndim and not input.shape[0]:
             return input * 1, None, None
@@ -538,6 +543,7 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Value:
     """Each channel of each sample with mean 0 and variance 1, scaled and shifted."""
+    refuse_kinds("instance_norm", input, "c")
     count = math.prod(input.shape[2:])
     if use_input_stats and count == 1:
         raise ValueError(
@@ -569,6 +575,7 @@ def local_response_norm(
     input: Value, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Value:
     """input divided by a power of the mean square over neighbouring channels."""
+    refuse_kinds("local_response_norm", input, "bcu")
     if input.ndim < 3:
         raise ValueError(
             f"local_response_norm(): Expected 3D or higher dimensionality, got {input.ndim}"

@@ -8,6 +8,7 @@ from typing import Any
 from adjoint.backends.convolution import Layout
 from adjoint.backends.numpy import host
 from adjoint.call.rule import FOLD
+from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import following
 from adjoint.ops.arranging.shape import flatten, reshape
@@ -348,6 +349,7 @@ def _max_pool(count: int) -> Any:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
+        refuse_kinds(name, input, "bc")
         given = arranged(name, input, kernel_size, stride, padding, dilation, ceil_mode)
         values = batched(lambda images: max_pool_values(images, *given), input, count)
         if not return_indices:
@@ -380,6 +382,7 @@ def _max_unpool(count: int) -> Any:
         padding: Any = 0,
         output_size: Any = None,
     ) -> Value:
+        refuse_kinds(name, input, "bciu")
         rest = (kernel_size, stride, padding, output_size)
         sizes, _, _ = unpooled_sizes(name, input, *rest)
         return unpooled_images(name, input, indices, sizes)
@@ -533,6 +536,7 @@ def _avg_pool(count: int) -> Any:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Value:
+        refuse_kinds(name, input, "bcu")
         kernel, steps, pairs, _ = arranged(name, input, kernel_size, stride, padding, 1, ceil_mode)
         if count == 3 and any(n < width for n, width in zip(input.shape[-3:], kernel)):
             raise RuntimeError(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import float32
@@ -40,6 +41,8 @@ def _lstm_rule(grads: Values, gates: Any, cell: Any, hidden: Any, needs: Any) ->
     on_hidden, on_cell = grads
     if isinstance(on_hidden, TensorCore):
         hidden = _lstm_parts(gates, cell)
+    if holds_complex(cell):
+        cell, *hidden = conj(cell), *map(conj, hidden)
     first, forget, new, out, seen = hidden
     slope = on_cell + on_hidden * out * (1 - seen * seen)
     parts = [
@@ -106,6 +109,8 @@ def _gru_rule(
     recall = chunk(from_hidden, 3, -1)[2]
     if isinstance(grad, TensorCore):
         hidden = _gru_parts(from_input, from_hidden)
+    if holds_complex(state):
+        state, recall, *hidden = conj(state), conj(recall), *map(conj, hidden)
     reset, update, new = hidden
     on_new = grad * (1 - update) * (1 - new * new)
     on_reset = on_new * recall * _steep(reset)

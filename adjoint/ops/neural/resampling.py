@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 from adjoint.backends.convolution import Layout
 from adjoint.call.promotion import channels_last
 from adjoint.call.rule import FOLD, FRONT
-from adjoint.dtypes import bfloat16, float16, float32, uint8
+from adjoint.dtypes import bfloat16, float16, float32, refuse_kinds, uint8
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone, following, to
 from adjoint.ops.arranging.shape import reshape
@@ -302,6 +302,7 @@ def interpolate(
     antialias: bool = False,
 ) -> Value:
     """Images of (batch, channels, *sizes) in other sizes."""
+    refuse_kinds("interpolate", input, "c")
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
         raise ValueError(f"interpolate(): mode {mode!r} takes no align_corners")
     wanted, scales = wanted_sizes(input, size, scale_factor, recompute_scale_factor)
@@ -524,6 +525,7 @@ def unfold(
     input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:
     """The windows of images, a column each; see fold."""
+    refuse_kinds("unfold", input, "iu")
     images, single = _as_batch("unfold", input, 4)
     if 0 in images.shape[1:]:
         raise RuntimeError(

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.annotations import Array, Operand, Value
+from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
@@ -114,7 +115,7 @@ def _histogram(
     return totals, edges
 
 
-@composite
+@composite(exact_out=True)
 def histogram(
     input: Value,
     bins: Operand = 100,
@@ -131,7 +132,7 @@ def histogram(
         raise TypeError("histogram(): range is for a number of bins; edges say it themselves")
     points = reshape(input, (-1, 1))
     totals, edges = _histogram("histogram", points, _listed(bins), range, weight, density)
-    return Histogram(totals, edges[0])
+    return Histogram(totals, clone(edges[0]) if isinstance(bins, Tensor) else edges[0])
 
 
 def _listed(bins: Any) -> Any:

@@ -69,6 +69,7 @@ def _norm_tangent(
     home=None,
     jvp=_norm_tangent,
     ordered=True,
+    exact_out=True,
 )
 def p_norm(xp: Any, input: Array, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Array:
     """The norm of exponent p of all elements over dim, as one vector."""
@@ -120,7 +121,7 @@ def norm(
                 f"norm: 'nuc' is for matrices: dim must be two dimensions, not {dim}"
             )
         nuclear = COMPOSITES["linalg_matrix_norm"](input, "nuc", dims, keepdim)
-        return nuclear if out is None else write_out("norm", nuclear, out)
+        return nuclear if out is None else write_out("norm", nuclear, out, True)
     if isinstance(p, str):
         raise RuntimeError(f"norm: p must be a number, 'fro' or 'nuc', not '{p}'")
     return p_norm(input, p, dim, keepdim, **options)
@@ -142,7 +143,7 @@ def dist(input: Value, other: Value, p: Any = 2) -> Value:
     return norm(input - other, p)
 
 
-@composite
+@composite(exact_out=True)
 def renorm(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
     maxnorm = maxnorm.item() if isinstance(maxnorm, Tensor) else maxnorm

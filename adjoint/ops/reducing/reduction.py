@@ -265,6 +265,7 @@ def _traced_each(input: Any, input_shape: Any) -> Any:
     input=lambda grad, input_shape: on_diagonal(grad, input_shape),
     vmap=_traced_each,
     autocast="float32",
+    refuses="b",
 )
 def trace(xp: Any, input: Array) -> Array:
     """Sum of the diagonal of a matrix."""

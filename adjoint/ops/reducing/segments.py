@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.dtypes import FLOAT, category_of, int64
+from adjoint.dtypes import FLOAT, category_of, int64, refuse_kinds
 from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.arrange import constant_pad_nd
 from adjoint.ops.arranging.shape import expand, narrow, reshape
@@ -66,6 +66,7 @@ def segment_reduce(
     initial: Any = None,
 ) -> Value:
     """The sum, mean, prod, max or min of runs of rows, given by their lengths or by offsets."""
+    refuse_kinds("segment_reduce", data, "c")
     if reduce not in _STARTS:
         raise RuntimeError(f"segment_reduce(): reduce must be one of {[*_STARTS]}, got {reduce!r}")
     given = lengths if lengths is not None else offsets

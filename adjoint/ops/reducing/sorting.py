@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.rule import FRONT
-from adjoint.dtypes import COMPLEX, FLOAT, category_of, float32, float64
+from adjoint.dtypes import COMPLEX, FLOAT, category_of, float32, float64, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.shape import basic_index, expand, permute, reshape, unsqueeze
@@ -519,6 +519,7 @@ def unique_consecutive(
     input: Value, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The first of each run of equals; if asked the run of each element, and the lengths."""
+    refuse_kinds("unique_consecutive", input, "c")
     found = unique_runs(input, dim, return_inverse, return_counts)
     return _parts(found, return_inverse, return_counts)
 
@@ -615,6 +616,7 @@ def bucketize(
     input: Operand, boundaries: Value, *, out_int32: bool = False, right: bool = False
 ) -> Value:
     """The bucket of each element, between ordered boundaries."""
+    refuse_kinds("bucketize", input, "bc")
     if boundaries.ndim != 1:
         raise RuntimeError(f"bucketize: boundaries must be 1-d, got {boundaries.ndim} dimensions")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
@@ -637,7 +639,9 @@ def _among_each(
     return any(elements == tests, -1) ^ invert
 
 
-@general(vmap=_among_each, promotes="elements test_elements", method=False, exact_out=True)
+@general(
+    vmap=_among_each, promotes="elements test_elements", method=False, exact_out=True, refuses="c"
+)
 def isin(
     xp: Any,
     elements: Operand,

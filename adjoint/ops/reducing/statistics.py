@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex, write_out
-from adjoint.dtypes import FLOAT, bool_, category_of
+from adjoint.dtypes import FLOAT, bool_, category_of, refuse_kinds
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.arranging.shape import cat, narrow, reshape, transpose
@@ -96,6 +96,7 @@ def cov(
     aweights: Value | None = None,
 ) -> Value:
     """Covariances of the variables in the rows, whose samples are in the columns."""
+    refuse_kinds("cov", input, "b")
     if input.ndim > 2:
         raise RuntimeError(f"cov: expected at most 2 dimensions, got {input.ndim}")
     samples = input if input.ndim == 2 else reshape(input, 1, -1)
@@ -128,6 +129,7 @@ def cov(
 @composite
 def corrcoef(input: Value) -> Value:
     """Correlation coefficients of the variables in the rows."""
+    refuse_kinds("corrcoef", input, "b")
     covariance = cov(input)
     if not covariance.ndim:
         return covariance / covariance
@@ -280,6 +282,7 @@ def _slopes(input: Any, dim: int, spacing: Any, edge_order: int) -> Any:
 @composite(method=False)
 def gradient(input: Value, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Values:
     """The slope of samples along each of the dims, `spacing` apart or at the places it lists."""
+    refuse_kinds("gradient", input, "u")
     if edge_order not in (1, 2):
         raise RuntimeError(f"gradient: edge_order must be 1 or 2, got {edge_order}")
     listed = range(input.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
