@@ -171,6 +171,16 @@ LONELY = {
         for shape in ((0, 0), (2, 0, 3), (0, 3, 2))
         for p in (None, 1, 2, -2, -INF, "fro", "nuc", 3)
     },
+    "histc without a width": lambda t: t.histc(t.full((3,), t.finfo(t.float32).min), 4),
+    "histc of the largest": lambda t: t.histc(t.full((3,), t.finfo(t.float64).max), 4).sum(),
+    "histogram into other counts": lambda t: t.histogram(
+        t.ones(2), 1, out=(t.zeros(1, dtype=t.float64), t.zeros(2))
+    ),
+    "histogram into other edges": lambda t: t.histogram(
+        t.ones(2), 1, out=(t.zeros(1), t.zeros(2, dtype=t.float64))
+    ),
+    "cov of one sample": lambda t: t.cov(t.ones(3, 1)),
+    "cov of little weight": lambda t: t.cov(t.ones(3, 2), aweights=t.tensor([0.0, 1.0])),
     "cond of integers": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.int64)),
     "cond of a vector": lambda t: t.linalg.cond(t.ones(0)),
     "cond of complex": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.complex64)),

@@ -114,7 +114,7 @@ def _histogram(
     return totals, edges
 
 
-@composite
+@composite(exact_out=True)
 def histogram(
     input: Value,
     bins: Operand = 100,
