@@ -96,6 +96,21 @@ def test_deepcopy_keeps_the_order_in_memory():
     assert copy.deepcopy(x).stride() == (1, 2)
 
 
+def test_deepcopy_keeps_what_is_shared():
+    """Views, in whatever order they come, and the same memory without history."""
+    x = adjoint.arange(6.0).reshape(2, 3)
+    given = [x[:, 1], x, x.detach(), x.T, x.view(adjoint.int32), x[1]]
+    copies = copy.deepcopy(given)
+    copies[1].add_(1)
+    assert [each.stride() for each in copies] == [each.stride() for each in given]
+    assert [each.storage_offset() for each in copies] == [1, 0, 0, 0, 0, 3]
+    assert copies[0].tolist() == [2, 5]
+    assert copies[2].tolist() == copies[3].T.tolist() == copies[1].tolist()
+    assert copies[4].view(adjoint.float32).tolist() == copies[1].tolist()
+    assert copies[5].tolist() == [4, 5, 6]
+    assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
 def test_deepcopy_refuses_history():
     x = adjoint.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="leaves"):

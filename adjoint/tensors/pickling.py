@@ -2,7 +2,8 @@
 
 A pickle holds the elements, `requires_grad`, the class and the attributes a user has set; neither
 history nor `.grad` nor hooks. Tensors that shared memory no longer do when they are loaded, and a
-view is stored without the rest of its base. `copy.copy` shares the memory.
+view is stored without the rest of its base. `copy.copy` shares the memory, and what shared memory
+before a `copy.deepcopy` of all shares its copy.
 """
 
 import copy
@@ -10,14 +11,15 @@ from typing import Any
 
 from adjoint.autograd.hooks import warn_if_has_hooks
 from adjoint.backends import backend_for
+from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed, current
 from adjoint.creation.factories import empty
 from adjoint.creation.sparse import put_together, taken_apart
 from adjoint.device import CPU, device
 from adjoint.ops.arranging.conversion import clone
 from adjoint.ops.sparse.layers import sparse_of
-from adjoint.tensors.concrete import has_values
-from adjoint.tensors.core import TensorCore
+from adjoint.tensors.concrete import has_values, place_of, room_of
+from adjoint.tensors.core import NDARRAY, TensorCore, backend_of
 from adjoint.tensors.subclass import make_subclass
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -96,8 +98,19 @@ def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     return (rebuilt, (type(self), array, str(place), self.requires_grad, attributes_of(self)))
 
 
-def _copied(self: Any) -> Any:
-    """The same elements in memory of their own; modes see what PyTorch does with storages."""
+def copied_memory(whole: Any, memo: dict[Any, Any]) -> Any:
+    """What a NumPy array reaches, in order: one copy for all that show it."""
+    xp: Any = backend_of(whole).xp
+    room = room_of(Tensor(whole, AS_IS))
+    key = ("memory", xp.address(whole), room * whole.itemsize)
+    if key not in memo:
+        flat = xp.strided(whole, (room,), (1,), xp.memory(whole).start)
+        memo[key] = whole, xp.copied(flat, ordered=True)
+    return memo[key][1].view(whole.dtype)
+
+
+def _copied(self: Any, memo: dict[Any, Any]) -> Any:
+    """The same elements in other memory; modes see what PyTorch does with storages."""
     if self.layer is not None and self.layer.wraps:
         with Changed({"grad_enabled": False}):
             found = clone(self)
@@ -113,6 +126,14 @@ def _copied(self: Any) -> Any:
         blank = self.new_empty(())
         if blank.layer is None:
             return shown_to_modes(self, memory, blank)
+    if self.layer is None and type(self.array) is NDARRAY and self.array.size:
+        array, whole = self.concrete_array(), self.whole_array()
+        memory = copied_memory(array if whole is None else whole, memo).view(array.dtype)
+        start, strides = place_of(self)
+        shown = Tensor(numpy_backend.xp.strided(memory, array.shape, strides, start), AS_IS)
+        if whole is not None:
+            shown.rare().origin = memory
+        return shown
     return clone(self.detach())
 
 
@@ -126,9 +147,10 @@ def deep_copied(self: Tensor, memo: dict[int, Any]) -> Any:
         )
     if id(self) in memo:
         return memo[id(self)]
-    copied = _copied(self)
+    copied = _copied(self, memo)
     if copied.layer is None:
-        made = _made(type(self), Tensor(copied.array, AS_IS), self.requires_grad)
+        plain = copied if type(copied) is Tensor else Tensor(copied.array, AS_IS)
+        made = _made(type(self), plain, self.requires_grad)
     else:
         made = copied.requires_grad_() if self.requires_grad else copied
     memo[id(self)] = made

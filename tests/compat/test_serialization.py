@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import struct
 import sys
 import zipfile
 from collections import OrderedDict
@@ -328,3 +329,32 @@ def test_a_property_is_not_replaced_by_a_file():
         pytest.raises(pickle.UnpicklingError, match="replaces requires_grad"),
     ):
         compat.load(file)
+
+
+def of_python_2(name):
+    """A file as PyTorch wrote them in Python 2: a dictionary of one tensor."""
+
+    def text(value):
+        return b"U" + bytes([len(value)]) + value
+
+    rebuilt = b"ctorch._utils\n_rebuild_tensor\n(("
+    stored = text(b"storage") + b"ctorch\nFloatStorage\n" + text(b"94") + text(b"cpu") + b"K\x02NtQ"
+    file = io.BytesIO()
+    for value in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}):
+        pickle.dump(value, file, 2)
+    file.write(b"\x80\x02}(" + text(name) + rebuilt + stored + b"K\x00K\x02\x85K\x01\x85tRu.")
+    pickle.dump(["94"], file, 2)
+    file.write(struct.pack("<q2f", 2, 1.5, 2.5))
+    file.seek(0)
+    return file
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_strings_of_python_2_have_the_encoding_that_is_said(weights_only):
+    for encoding, name in (("latin1", "naïve"), ("bytes", b"na\xefve")):
+        found = compat.load(of_python_2(b"na\xefve"), weights_only=weights_only, encoding=encoding)
+        assert list(found) == [name]
+        assert found[name].tolist() == [1.5, 2.5]
+    with pytest.raises((pickle.UnpicklingError, UnicodeDecodeError), match="utf-8"):
+        compat.load(of_python_2(b"na\xefve"), weights_only=weights_only)
+    assert "plain" in compat.load(of_python_2(b"plain"), weights_only=weights_only)

@@ -113,6 +113,20 @@ RUNS = {
 
 
 @pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "max", "min"])
+@pytest.mark.parametrize("initial", [None, 2.0, 5.0])
+def test_runs_with_nans_and_ties(torch: Any, reduce: str, initial: float | None) -> None:
+    """A nan has the gradient of its run, and what a run starts from takes none of a tie's."""
+
+    def call(t: Any) -> Any:
+        data = t.tensor([1.0, 2.0, NAN, 4.0, 5.0, 5.0, 5.0, 0.0, 3.0, NAN, NAN], requires_grad=True)
+        lengths = t.tensor([2, 3, 0, 3, 1, 2])
+        found = t.segment_reduce(data, reduce, lengths=lengths, initial=initial)
+        return [found.detach(), *t.autograd.grad(found.sum(), data)]
+
+    same(torch, call)
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "max", "min"])
 @pytest.mark.parametrize("name", RUNS)
 def test_runs_along_any_axis(torch: Any, name: str, reduce: str) -> None:
     """The runs of every batch, with the gradient of their elements."""
@@ -171,6 +185,19 @@ LONELY = {
         for shape in ((0, 0), (2, 0, 3), (0, 3, 2))
         for p in (None, 1, 2, -2, -INF, "fro", "nuc", 3)
     },
+    "histc without a width": lambda t: t.histc(t.full((3,), t.finfo(t.float32).min), 4),
+    "histc of the largest": lambda t: t.histc(t.full((3,), t.finfo(t.float64).max), 4).sum(),
+    "histogram into other counts": lambda t: t.histogram(
+        t.ones(2), 1, out=(t.zeros(1, dtype=t.float64), t.zeros(2))
+    ),
+    "histogram into other edges": lambda t: t.histogram(
+        t.ones(2), 1, out=(t.zeros(1), t.zeros(2, dtype=t.float64))
+    ),
+    "cov of one sample": lambda t: t.cov(t.ones(3, 1)),
+    "cov of little weight": lambda t: t.cov(t.ones(3, 2), aweights=t.tensor([0.0, 1.0])),
+    "isclose of large integers": lambda t: t.isclose(
+        t.tensor(2**53), t.tensor(2**53 + 1), rtol=0, atol=0
+    ),
     "cond of integers": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.int64)),
     "cond of a vector": lambda t: t.linalg.cond(t.ones(0)),
     "cond of complex": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.complex64)),

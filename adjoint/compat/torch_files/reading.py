@@ -47,7 +47,7 @@ _DAMAGED_ZIP = (
 )
 
 
-def load_file(file: BinaryIO, place: Placement, pickle_module: Any) -> Any:
+def load_file(file: BinaryIO, place: Placement, pickle_module: Any, encoding: str) -> Any:
     """What is in a file; with a pickle_module it is trusted, and may do what it likes."""
     origin = file.tell()
     size = file.seek(0, io.SEEK_END) - origin
@@ -55,9 +55,9 @@ def load_file(file: BinaryIO, place: Placement, pickle_module: Any) -> Any:
     start = file.read(len(ARCHIVE_START))
     file.seek(origin)
     if start == ARCHIVE_START:
-        return _load_archive(file, size, place, pickle_module)
+        return _load_archive(file, size, place, pickle_module, encoding)
     if start[:1] == _PICKLE_START:
-        return _load_older(file, size, place, pickle_module)
+        return _load_older(file, size, place, pickle_module, encoding)
     raise RuntimeError(
         "torch.load: this is neither an archive nor an older file of torch.save's. Files of "
         "safetensors are read by adjoint.load; PyTorch's tar files, from before 0.1.10, by no one "
@@ -66,11 +66,21 @@ def load_file(file: BinaryIO, place: Placement, pickle_module: Any) -> Any:
 
 
 def _unpickled(
-    file: BinaryIO, room: int, persistent_load: Callable[[Any], Any], pickle_module: Any
+    file: BinaryIO,
+    room: int,
+    persistent_load: Callable[[Any], Any],
+    pickle_module: Any,
+    encoding: str,
 ) -> Any:
     """The object of one pickle."""
+
+    def found(saved_id: Any) -> Any:
+        if encoding != "bytes" or type(saved_id) is not tuple:
+            return persistent_load(saved_id)
+        return persistent_load(tuple([_in_ascii(part) for part in saved_id]))
+
     if pickle_module is None:
-        return WeightsUnpickler(file, room, NAMES, persistent_load).load()
+        return WeightsUnpickler(file, room, NAMES, found, encoding).load()
 
     class TrustingUnpickler(pickle_module.Unpickler):  # type: ignore[misc]  # known when it runs
         def find_class(self, module_name: str, global_name: str) -> Any:
@@ -81,9 +91,13 @@ def _unpickled(
             return super().find_class(home, global_name)
 
         def persistent_load(self, saved_id: Any) -> Any:
-            return persistent_load(saved_id)
+            return found(saved_id)
 
-    return TrustingUnpickler(file).load()
+    return TrustingUnpickler(file, encoding=encoding).load()
+
+
+def _in_ascii(part: Any) -> Any:
+    return part.decode("ascii") if type(part) is bytes else part
 
 
 _TRUSTED = {
@@ -152,7 +166,9 @@ def _reading_zip() -> Iterator[None]:
         raise RuntimeError(f"torch.load: the archive is damaged ({error!r})") from error
 
 
-def _load_archive(file: BinaryIO, size: int, place: Placement, pickle_module: Any) -> Any:
+def _load_archive(
+    file: BinaryIO, size: int, place: Placement, pickle_module: Any, encoding: str
+) -> Any:
     with contextlib.ExitStack() as cleanup:
         with _reading_zip():
             archive = _Archive(cleanup.enter_context(zipfile.ZipFile(file)), size)
@@ -175,7 +191,8 @@ def _load_archive(file: BinaryIO, size: int, place: Placement, pickle_module: An
                 raise refusal(f"storage {asked.key:.100} is described in two ways")
             return found
 
-        return _unpickled(io.BytesIO(program), len(program), persistent_load, pickle_module)
+        room = len(program)
+        return _unpickled(io.BytesIO(program), room, persistent_load, pickle_module, encoding)
 
 
 # ---- older files ----
@@ -199,7 +216,8 @@ class _Older:
 
     def survey(self) -> None:
         """Find the storages that the next pickle asks for."""
-        Survey(self.file, self.room(), NAMES, self.note).load()
+        # Of any encoding: names of storages are in ASCII.
+        Survey(self.file, self.room(), NAMES, self.note, "latin-1").load()
 
     def note(self, saved_id: Any) -> None:
         """Remember a storage to be read."""
@@ -245,7 +263,9 @@ def _no_storages(saved_id: Any) -> Any:
     raise refusal("a storage is asked for where none can be")
 
 
-def _load_older(file: BinaryIO, size: int, place: Placement, pickle_module: Any) -> Any:
+def _load_older(
+    file: BinaryIO, size: int, place: Placement, pickle_module: Any, encoding: str
+) -> Any:
     older = _Older(file, size, place)
     try:
         magic = older.plain()
@@ -273,6 +293,6 @@ def _load_older(file: BinaryIO, size: int, place: Placement, pickle_module: Any)
             return saved_id[1]  # the source of a class stands beside it
         return older.persistent_load(saved_id)
 
-    made = _unpickled(file, end - start, persistent_load, pickle_module)
+    made = _unpickled(file, end - start, persistent_load, pickle_module, encoding)
     file.seek(end)
     return made

@@ -56,10 +56,15 @@ class WeightsUnpickler:
     """Makes the object of one pickle, of which at most `room` bytes are read."""
 
     def __init__(
-        self, file: BinaryIO, room: int, names: Names, persistent_load: Callable[[Any], Any]
+        self,
+        file: BinaryIO,
+        room: int,
+        names: Names,
+        persistent_load: Callable[[Any], Any],
+        encoding: str = "utf-8",
     ) -> None:
         self.file, self.room, self.names = file, room, names
-        self.persistent_load = persistent_load
+        self.persistent_load, self.encoding = persistent_load, encoding
         self.stack: list[Any] = []
         self.marks: list[int] = []
         self.memo: dict[int, Any] = {}
@@ -111,6 +116,11 @@ class WeightsUnpickler:
     def text(self, form: str) -> str:
         """The next string, behind its length."""
         return self.take(self.number(form)).decode("utf-8", "surrogatepass")
+
+    def old_text(self, form: str) -> str | bytes:
+        """The next string of Python 2's, which has no encoding of its own."""
+        found = self.take(self.number(form))
+        return found if self.encoding == "bytes" else found.decode(self.encoding)
 
     # ---- the stack ----
 
@@ -473,8 +483,8 @@ _STEPS: dict[bytes, Callable[[WeightsUnpickler], Any]] = {
     pickle.LONG1: _integer("B"),
     pickle.LONG4: _integer("<I"),
     pickle.BINFLOAT: _push(lambda self: self.number(">d")),
-    pickle.SHORT_BINSTRING: _push(lambda self: self.text("B")),
-    pickle.BINSTRING: _push(lambda self: self.text("<I")),
+    pickle.SHORT_BINSTRING: _push(lambda self: self.old_text("B")),
+    pickle.BINSTRING: _push(lambda self: self.old_text("<I")),
     pickle.SHORT_BINUNICODE: _push(lambda self: self.text("B")),
     pickle.BINUNICODE: _push(lambda self: self.text("<I")),
     pickle.BINUNICODE8: _push(lambda self: self.text("<Q")),

@@ -71,14 +71,20 @@ def load(
     *,
     weights_only: bool | None = None,
     mmap: bool | None = None,
+    encoding: str = "utf-8",
 ) -> Any:
-    """Read what was saved, here or by PyTorch; only tensors unless weights_only is False."""
+    """Read what was saved, here or by PyTorch; only tensors unless weights_only is False.
+
+    `encoding` is that of the strings of Python 2.
+    """
     if isinstance(f, (str, os.PathLike)):
         with Path(f).open("rb") as file:
-            return load(file, map_location, pickle_module, weights_only=weights_only)
+            options: dict[str, Any] = {"weights_only": weights_only, "encoding": encoding}
+            return load(file, map_location, pickle_module, **options)
     _check_file(f, "read", "readline", "seek", "tell")
     careful = _careful(weights_only, pickle_module)
-    return load_file(f, Placement(map_location), None if careful else pickle_module or pickle)
+    trusted = None if careful else pickle_module or pickle
+    return load_file(f, Placement(map_location), trusted, encoding)
 
 
 def _careful(weights_only: bool | None, pickle_module: Any) -> bool:

@@ -17,7 +17,8 @@ from adjoint.creation.from_memory import frombuffer
 from adjoint.dtypes import dtype, get_default_dtype, uint8
 from adjoint.ops.arranging.conversion import data_ptr
 from adjoint.tensors.concrete import memory_of, room_of
-from adjoint.tensors.core import backend_of
+from adjoint.tensors.core import NDARRAY, backend_of
+from adjoint.tensors.pickling import copied_memory
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 # The strides that tensors whose storage has no elements had, by the id of their arrays: of one
@@ -245,7 +246,12 @@ class UntypedStorage:
         return hash(self.data_ptr())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return memo.setdefault(id(self), self.clone())
+        if id(self) not in memo:
+            array = self.memory.array
+            shared = type(array) is NDARRAY and array.size and not current().modes
+            memory = Tensor(copied_memory(array, memo), AS_IS) if shared else None
+            memo[id(self)] = self.clone() if memory is None else self._on(memory)
+        return memo[id(self)]
 
     def __repr__(self) -> str:
         elements = "..."

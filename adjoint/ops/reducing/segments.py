@@ -6,9 +6,12 @@ from typing import Any
 from adjoint.dtypes import FLOAT, category_of, int64, refuse_kinds
 from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.arrange import constant_pad_nd
+from adjoint.ops.arranging.conversion import to
+from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import expand, narrow, reshape
 from adjoint.ops.arranging.writing import index_add, index_reduce
 from adjoint.ops.dims import normal_dim
+from adjoint.ops.elementwise.comparison import isnan
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite
 from adjoint.ops.reducing.cumulative import cumsum
@@ -17,9 +20,8 @@ from adjoint.ops.reducing.sorting import searchsorted
 from adjoint.ops.reducing.statistics import diff
 from adjoint.tensors.concrete import has_values
 
-# What a run starts from, and how its rows are joined to that.
+# What a run starts from.
 _STARTS = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
-_JOINED = {"prod": "prod", "max": "amax", "min": "amin"}
 
 
 def _counted(sizes: Any, count: int) -> Any:
@@ -53,6 +55,25 @@ def _bins(data: Any, lengths: Any, offsets: Any, axis: int, unsafe: bool) -> tup
     return reshape(found + starts, (-1,)), sizes
 
 
+def _joined(reduce: str, starts: Any, numbers: Any, rows: Any) -> Any:
+    """The product or an extreme of each run, without its nans, which then make it nan.
+
+    Ties share the gradient of an extreme, and nans do; that of a factor is the other ones' product.
+    """
+    missing, none = isnan(rows), starts.new_zeros(starts.shape)
+    counts = index_add(none, 0, numbers, to(missing, rows.dtype))
+    if reduce == "prod":
+        known = index_reduce(starts, 0, numbers, where(missing, 1, rows), "prod")
+        single = index_add(none, 0, numbers, where(missing, rows, 0))
+        several = to(where(counts > 1, math.nan, 1.0), rows.dtype)
+        return where(counts > 0, known * single * several, known)
+    known = where(missing, _STARTS[reduce], rows)
+    known = index_reduce(starts, 0, numbers, known, f"a{reduce}", include_self=False)
+    known = where(known >= starts if reduce == "max" else known <= starts, known, starts)
+    shares = where(missing, rows / where(missing, index_select(counts, 0, numbers), 1), 0)
+    return where(counts > 0, index_add(none, 0, numbers, shares), known)
+
+
 @composite(method=False)
 def segment_reduce(
     data: Value,
@@ -83,8 +104,8 @@ def segment_reduce(
         rows = where(inside, rows, 0)
     start = _STARTS[reduce] if initial is None else initial
     starts = data.new_full((math.prod(outer) * (runs + 1), *inner), start).detach()
-    if reduce in _JOINED:
-        total = index_reduce(starts, 0, numbers, rows, _JOINED[reduce])
+    if reduce in ("prod", "max", "min"):
+        total = _joined(reduce, starts, numbers, rows)
     else:
         total = index_add(starts, 0, numbers, rows)
     total = narrow(reshape(total, (*outer, runs + 1, *inner)), axis, 0, runs)

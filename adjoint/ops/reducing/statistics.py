@@ -1,5 +1,6 @@
 """Counts, covariances, differences and integrals of samples."""
 
+import warnings
 from typing import Any
 
 from adjoint.call.dispatch import conj, holds_complex, write_out
@@ -41,7 +42,9 @@ def histc(xp: Any, input: Array, bins: int = 100, min: Any = 0, max: Any = 0) ->
         raise RuntimeError(f"the range {low} … {high} must be finite, its ends in order")
     values = widened(input).reshape(-1)  # 16 bits would put an element into another bin
     inside = (values >= low) & (values <= high)
-    place = xp.where(inside, (values - low) * (bins / (high - low)), 0).astype("int64")
+    # So large a number may have no other beside it, and then no width.
+    scale = bins / (high - low) if high > low else 0.0
+    place = xp.where(inside, (values - low) * scale, 0).astype("int64")
     place = xp.where(inside, xp.clip(place, 0, bins - 1), bins)
     return xp.counted(place, bins + 1)[:bins].astype(input.dtype)
 
@@ -118,6 +121,8 @@ def cov(
         freedom = total - correction
         if aweights is not None and correction != 0:
             freedom = total - correction * sum(weights * aweights) / total
+    if (weights is None or has_values(weights)) and bool(freedom <= 0):
+        warnings.warn("cov: the degrees of freedom is <= 0", stacklevel=2)
     centred = samples - average
     weighted = centred if weights is None else centred * weights
     products = matmul(weighted, conj(transpose(centred, 0, 1)))
