@@ -62,14 +62,26 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
     """Keep a leaf's gradient for the end of the pass; at once if someone waits to see it."""
     if grad is None or not isinstance(node, AccumulateGrad):
         return
-    extras = node.variable.extras
+    leaf = node.variable
+    extras = leaf.extras
     post = None if extras is None else extras.post_accumulate
     hooks = node.hooks
     seen = task.tensors and bool(current().modes)
     if not post and not seen and (hooks is None or not hooks.post):
-        task.leaves.append((node, grad, owned))
+        if leaf.needs_grad:
+            task.leaves.append((node, grad, owned))
         return
-    leaf = node.variable
+    if leaf.needs_grad:  # or it was frozen after the call, and its hooks run all the same
+        accumulate_now(task, leaf, grad, owned, seen, bool(post))
+    if post:
+        task.enter_user_code()
+        run_accumulate_hooks(node, post, leaf)
+
+
+def accumulate_now(
+    task: GraphTask, leaf: TensorCore, grad: Any, owned: bool, seen: bool, post: bool
+) -> None:
+    """Write a gradient before the end of the pass, for a hook or a mode to see."""
     sums: Sums | None = None
     if not seen and may_run_code(leaf, grad, task.create_graph):
         sums = Sums()
@@ -81,9 +93,6 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
             leaf.gradient = first(leaf, raw(grad), owned)  # the one thing to write
         else:
             write_early(task, sums, leaf, grad, owned, not post)
-    if post:
-        task.enter_user_code()
-        run_accumulate_hooks(node, post, leaf)
 
 
 def write_early(

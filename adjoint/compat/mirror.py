@@ -16,13 +16,26 @@ from typing import Any
 
 from adjoint.compat import pytorch_names
 from adjoint.compat.missing_names import Missing, class_of, missing, torch_path
-from adjoint.compat.paths import ABSENT, LISTED, PATHS
+from adjoint.compat.paths import ABSENT, PATHS
 
 ROOT = "adjoint.compat.torch"
+
+# What a module holds so far, and those that hold all their names because somebody listed them.
+_held = ModuleType.__dict__["__dict__"].__get__
+_listed: set[str] = set()
 
 
 class Mirror(ModuleType):
     """A module of PyTorch's, answered by adjoint when its names are used."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # of a module it is fixed
+        """All names: programs look them up here, or list those of a kind."""
+        if self.__name__ not in _listed:
+            _listed.add(self.__name__)
+            for name in dir(self):
+                hasattr(self, name)  # which has looked it up
+        return _held(self)  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
@@ -36,7 +49,7 @@ class Mirror(ModuleType):
                 raise AttributeError(name) from error
             raise
         if type(found) is not int:  # which may change, such as the number of a level
-            vars(self)[name] = found
+            _held(self)[name] = found
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -51,7 +64,8 @@ class Mirror(ModuleType):
         for home in _homes(torch_path(self.__name__)):
             if name in vars(home).get("ASSIGNABLE", ()):
                 home.assign(name, value)
-                vars(self).pop(name, None)
+                _held(self).pop(name, None)
+                _listed.discard(self.__name__)
                 return
         super().__setattr__(name, value)
 
@@ -59,7 +73,8 @@ class Mirror(ModuleType):
         for home in _homes(torch_path(self.__name__)):
             if name in vars(home).get("ASSIGNABLE", ()) and hasattr(home, "restore"):
                 home.restore(name)  # as unittest.mock does it where a name was replaced
-                vars(self).pop(name, None)
+                _held(self).pop(name, None)
+                _listed.discard(self.__name__)
                 return
         super().__delattr__(name)
 
@@ -74,7 +89,7 @@ class Mirror(ModuleType):
             for name in dir(home)
             if not isinstance(getattr(home, name, None), ModuleType)
         }
-        return sorted({*vars(self), *inner, *shown})
+        return sorted({*_held(self), *inner, *shown})
 
 
 def _inner(module: ModuleType, name: str) -> str:
@@ -119,10 +134,7 @@ class _Loader(importlib.abc.Loader):
         return kind(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing to run: names are looked up when used, but for those that programs list."""
-        if torch_path(module.__name__) in LISTED:
-            for name in dir(module):
-                getattr(module, name)
+        """Nothing to run: names are looked up when used."""
 
 
 class MirrorFinder(importlib.abc.MetaPathFinder):
@@ -150,12 +162,8 @@ def make_public() -> Iterator[tuple[str, ModuleType]]:
     for path in PATHS:
         name = f"{ROOT}.{path}"
         begins_late = path.startswith(("functorch", "utils.tensorboard"))
-        if path in LISTED:
-            begins_late = PATHS[path][-1] not in sys.modules
         if path and not begins_late and "_" not in (part[0] for part in path.split(".")):
-            if path in LISTED:
-                importlib.import_module(name)
-            elif name not in sys.modules:
+            if name not in sys.modules:
                 spec = ModuleSpec(name, _Loader(), is_package=True)
                 sys.modules[name] = importlib.util.module_from_spec(spec)
             yield path, sys.modules[name]

@@ -195,6 +195,3 @@ def _homes() -> dict[str, tuple[str, ...]]:
 
 
 PATHS = _homes()
-
-# Paths whose names are all looked up at once, for programs that go through a module's __dict__.
-LISTED = {"distributions", "optim"}

@@ -36,7 +36,7 @@ class _Options:
         self.sci_mode: bool | None = None  # None: by the size of the numbers
 
 
-_options = _Options()
+OPTIONS = _Options()
 _PROFILES: dict[str, dict[str, Any]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
@@ -61,12 +61,12 @@ def set_printoptions(
     }
     chosen = {} if profile is None else _PROFILES[profile]
     found = {name: value for name, value in given.items() if value is not None}
-    vars(_options).update({**chosen, **found, "sci_mode": sci_mode})
+    vars(OPTIONS).update({**chosen, **found, "sci_mode": sci_mode})
 
 
 def get_printoptions() -> dict[str, Any]:
     """The settings of set_printoptions."""
-    return dict(vars(_options))
+    return dict(vars(OPTIONS))
 
 
 class printoptions(contextlib.ContextDecorator, Held):
@@ -133,15 +133,15 @@ def _float_style(values: Any) -> _Style:
         low, high = float(sizes.min()), float(sizes.max())
         whole = bool(np.all(sizes == np.ceil(sizes)))
         scientific = high / low > 1000.0 or high > 1.0e8 or (not whole and low < 1.0e-4)
-        if _options.sci_mode is not None:
-            scientific = _options.sci_mode
+        if OPTIONS.sci_mode is not None:
+            scientific = OPTIONS.sci_mode
     write = _float_writer(scientific, whole)
     seen = values[np.isfinite(values) & (values != 0)].tolist()
     return _Style(write, max((len(write(value)) for value in seen), default=1))
 
 
 def _float_writer(scientific: bool, whole: bool) -> Callable[[float], str]:
-    precision = _options.precision
+    precision = OPTIONS.precision
 
     def write(value: float) -> str:
         if scientific:
@@ -170,7 +170,7 @@ def _complex_style(values: Any) -> _Style:
 
 def _edges(array: Any) -> Any:
     """The elements a summary shows."""
-    edge = _options.edgeitems
+    edge = OPTIONS.edgeitems
     for axis, length in enumerate(array.shape):
         if length > 2 * edge:
             shown = [*range(edge), *range(length - edge, length)]
@@ -180,7 +180,7 @@ def _edges(array: Any) -> Any:
 
 def _body(array: Any, indent: int, style: _Style, summarise: bool) -> str:
     """Nested brackets; `indent` is the column they begin in."""
-    edge = _options.edgeitems
+    edge = OPTIONS.edgeitems
     if array.ndim == 0:
         return _padded(array, style)(array.item())
     cut = summarise and len(array) > 2 * edge
@@ -195,11 +195,11 @@ def _body(array: Any, indent: int, style: _Style, summarise: bool) -> str:
 
 def _row(array: Any, indent: int, style: _Style, cut: bool) -> str:
     """One dimension, in as many lines as it takes."""
-    edge = _options.edgeitems
+    edge = OPTIONS.edgeitems
     groups = [array[:edge], array[-edge:]] if cut else [array]
     parts = [[*map(_padded(array, style), group.tolist())] for group in groups]
     words = [*parts[0], " ...", *parts[1]] if cut else parts[0]
-    count = max(1, (_options.linewidth - indent) // (style.width + 2))
+    count = max(1, (OPTIONS.linewidth - indent) // (style.width + 2))
     lines = [", ".join(words[i : i + count]) for i in range(0, len(words), count)]
     gap = ",\n" + " " * (indent + 1)
     return f"[{gap.join(lines)}]"
@@ -288,7 +288,7 @@ def _elements(self: Tensor, indent: int) -> str:
     array = backend_of(self.array).to_numpy(self.array)
     if array.size == 0:
         return "[]"
-    summarise = array.size > _options.threshold
+    summarise = array.size > OPTIONS.threshold
     style = _style((_edges(array) if summarise else array).reshape(-1))
     if array.dtype.kind not in "buifc":  # of another library, which writes numbers its own way
         array = array.astype("complex64" if category_of(array.dtype) == COMPLEX else "float32")
@@ -299,7 +299,7 @@ def _noted(text: str, notes: list[str], indent: int) -> str:
     """Text and the notes after it, in as many lines as it takes."""
     column = len(text) - text.rfind("\n") + 1
     for note in notes:
-        if column + len(note) + 2 > _options.linewidth:
+        if column + len(note) + 2 > OPTIONS.linewidth:
             text += ",\n" + " " * indent + note
             column = indent + len(note)
         else:

@@ -377,3 +377,28 @@ def test_leaves_whose_data_type_has_changed_get_both_gradients():
     x.data = x.data.double()
     (first.sum().double() + (x * 3).sum()).backward()
     assert x.grad.tolist() == [5.0, 5.0]
+
+
+@pytest.mark.parametrize("freeze", ["detach_", "requires_grad_"])
+@pytest.mark.parametrize("hooked", [False, True])
+def test_a_leaf_frozen_after_its_call_gets_no_gradient(freeze, hooked):
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    told = []
+    if hooked:
+        x.register_hook(lambda grad: told.append("grad"))
+        x.register_post_accumulate_grad_hook(lambda tensor: told.append("post"))
+    loss = (x * y).sum()
+    x.detach_() if freeze == "detach_" else x.requires_grad_(False)
+    loss.backward()
+    assert x.grad is None
+    assert y.grad.tolist() == [1.0, 2.0]
+    assert told == (["grad", "post"] if hooked else [])
+
+
+def test_a_leaf_frozen_for_a_while_gets_its_gradient():
+    x = leaf(1.0)
+    loss = (x * 3).sum()
+    x.requires_grad_(False)
+    x.requires_grad_()
+    loss.backward()
+    assert x.grad.tolist() == [3.0]

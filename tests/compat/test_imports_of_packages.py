@@ -1,6 +1,7 @@
 """What packages built on PyTorch import from its inside."""
 
 import multiprocessing
+import operator
 
 import pytest
 
@@ -45,10 +46,43 @@ def test_distributions_are_found_by_every_path():
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [("distributions", "Normal"), ("distributions", "Gamma"), ("optim", "Adam")]
+    ("module", "name"),
+    [
+        ("distributions", "Normal"),
+        ("distributions", "Gamma"),
+        ("optim", "Adam"),
+        ("nn", "ReLU"),
+        ("nn.functional", "gelu"),
+        ("nn.init", "xavier_normal_"),
+        ("", "float32"),
+    ],
 )
 def test_modules_that_packages_walk_through(module, name):
-    assert name in getattr(torch, module).__dict__
+    place = operator.attrgetter(module)(torch) if module else torch
+    assert place.__dict__[name] is getattr(place, name)
+    assert name in [key for key, _ in vars(place).items()]
+
+
+def test_data_types_are_listed_in_torch():
+    found = {value for value in vars(torch).values() if isinstance(value, torch.dtype)}
+    assert {torch.float32, torch.int64, torch.bool, torch.complex64, torch.bfloat16} <= found
+
+
+def test_a_function_that_was_replaced_is_listed():
+    functional = torch.nn.functional
+    own = vars(functional)["silu"]
+    try:
+        functional.silu = functional.relu
+        assert vars(functional)["silu"] is functional.relu
+    finally:
+        functional.silu = own
+    assert vars(functional)["silu"] is own
+
+
+def test_the_text_of_a_tensor_by_its_private_name():
+    x = torch.tensor([1.0, 2.5])
+    assert torch._tensor_str._str(x) == repr(x)
+    assert torch._tensor_str.PRINT_OPTS.precision == 4
 
 
 def test_private_samples():

@@ -301,6 +301,8 @@ CASES: dict[str, list[Callable[[Any], Any]]] = {
         lambda t: t.tensor(2.0).index_reduce(0, t.tensor(0), t.tensor(3.0), "prod"),
         lambda t: t.zeros(2, 3).addbmm_(t.ones(2, 1, 2), t.ones(2, 2, 3)),
         lambda t: [t.add(2, 3), t.mul(2, 3.5), t.sub(2, 1)],
+        lambda t: [t.div(-7, 2, rounding_mode=mode) for mode in (None, "floor", "trunc")],
+        lambda t: [t.div(7.5, 2, rounding_mode=mode) for mode in ("floor", "trunc")],
         lambda t: t.searchsorted(t.tensor([]), t.tensor([1.0, 2.0])),
         lambda t: t.searchsorted(t.tensor([1.0]), t.tensor([])),
         lambda t: t.take_along_dim(t.tensor([[1, 2], [3, 4]]), t.tensor([[-1, 0]]), 1),

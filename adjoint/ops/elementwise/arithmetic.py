@@ -138,6 +138,7 @@ def _truncated_quotient(xp: Any, input: Any, other: Any) -> Any:
     node_name="DivBackward1",
     domain=(0.5, 3.0),
     home=None,
+    numbers=True,
     wide_numbers=True,
 )
 def rounded_divide(xp: Any, input: Array, other: Array, rounding_mode: str = "trunc") -> Array:
