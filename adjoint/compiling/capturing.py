@@ -19,6 +19,7 @@ from adjoint.compiling.guards import guards_of
 from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
 from adjoint.compiling.places import Argument, Lifted, Place
+from adjoint.compiling.reads import Reads
 from adjoint.compiling.watching import Event, Watching
 from adjoint.control_flow import stepped
 from adjoint.device import device
@@ -478,5 +479,6 @@ def _captured(
     mark_escaped(capturing.name, capturing.graph.owns)
     records = capturing.lifted.values()
     leaves = [r.tensor for r in records if type(r.place) is Place and r.needs_grad]
-    program.guards = guards_of(function, list(capturing.modules.values()), leaves)
+    reads = Reads([function, *capturing.modules.values()])
+    program.guards = guards_of(reads, list(capturing.optimizers.values()), leaves)
     return program

@@ -4,9 +4,9 @@ from typing import Any
 
 from adjoint.backends import xla
 from adjoint.backends.meshes import pinned
-from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import CompileError
-from adjoint.compiling.places import Lifted, Place
+from adjoint.compiling.memory import overlap
+from adjoint.compiling.places import Lifted, Place, Shown
 from adjoint.device import device
 from adjoint.pytree import tree_flatten
 from adjoint.tensors.core import NDARRAY
@@ -23,11 +23,13 @@ class Outcome:
         self.changed: list[tuple[Place, int, int]] = []  # whose values, which output, versions
         self.made: list[int] = []  # the outputs that become new tensors
         self.gradients: list[tuple[Place, int, Place | None]] = []  # whose: which is made, or is
-        self.answers: list[tuple[int, Any]] = []  # leaves of the answer: which is made, or what is
+        # Leaves of the answer: which is made, and by which steps it is shown, or what is.
+        self.answers: list[tuple[int, Any]] = []
         self.tree: Any = None
         self.tensors: list[Any] = []  # the new tensors, as the trace has made them
         self.packing: Any = None
         self.rest: Any = None  # where the program rests, if gradients are asked for later
+        self.flags: list[tuple[Place, bool]] = []  # whose requires_grad was set
         self.staying: set[int] = set()  # the outputs that belong to tensors on XLA
         self._slots: dict[int, int] = {}
 
@@ -56,13 +58,16 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
         tracing.device = device("xla")  # as nothing that it met is elsewhere
     _refuse_shared(records)
     leaves, outcome.tree = tree_flatten(result)
+    returned = {id(leaf) for leaf in leaves if isinstance(leaf, Tensor)}
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             outcome.answers.append((-1, leaf))
         elif id(leaf) in tracing.lifted:
             outcome.answers.append((-1, tracing.lifted[id(leaf)].place))
         elif xla.is_traced(leaf.array) or id(leaf.array) in tracing.constants:
-            outcome.answers.append((outcome.slot(leaf), None))
+            outcome.answers.append(
+                _shown(tracing, leaf, returned, outcome) or (outcome.slot(leaf), None)
+            )
         else:
             outcome.answers.append((-1, Place(leaf)))
     if tracing.device.type != "xla":
@@ -72,6 +77,25 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
     return outcome
 
 
+def _shown(tracing: Any, leaf: Any, returned: set[int], outcome: Outcome) -> tuple[Any, Any] | None:
+    """The answer that a result without history is, if it shares the memory of another tensor.
+
+    That may be one from outside, or another new one among the results.
+    """
+    extras = leaf.extras
+    base, steps = (None, ()) if extras is None else (extras.base, extras.steps)
+    if base is None:
+        base = tracing.sharing.get(id(leaf), [None])[0]
+    if leaf.needs_grad or base is None or base is leaf:
+        return None
+    record = tracing.lifted.get(id(base))
+    if record is not None:
+        return -1, Shown(record.place, steps)
+    if id(base) not in returned or base.needs_grad:
+        return None
+    return outcome.slot(base), steps
+
+
 def _refuse_shared(records: list[Lifted]) -> None:
     """Refuse a change of memory that another tensor reads without being known to share it."""
     apart = [r for r in records if r.index >= 0 and type(r.array) is NDARRAY]
@@ -79,12 +103,13 @@ def _refuse_shared(records: list[Lifted]) -> None:
         if record.tensor.array is record.tracer:
             continue
         for other in apart:
-            if other is not record and numpy_backend.overlap(record.array, other.array):
+            if other is not record and overlap(record.array, other.array):
                 raise CompileError(
                     f"a tensor of shape {list(record.array.shape)} is changed in place, and shares "
                     f"its memory with one of shape {list(other.array.shape)} that is used too, but "
-                    "is no view of it: it was made outside by detach(), .data or from_numpy(). Use "
-                    "one of the two, or a clone()"
+                    "is no view of it that the trace knows: it was made outside by detach(), .data or "
+                    "from_numpy(), or is a view among the arguments. Use one of the two, or a "
+                    "clone()"
                 )
 
 
@@ -98,7 +123,20 @@ def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:
             "needs a gradient, so that its history would lead from one call to the next; change "
             "it under no_grad(), or by detached values"
         )
+    if record.index >= 0 and tensor.needs_grad is not record.needs_grad:
+        outcome.flags.append((record.place, tensor.needs_grad))
+    if record.node is not None and tensor.gradient is not record.gradient:
+        raise CompileError(
+            f"a backward pass ends at a tensor of shape {list(tensor.shape)} whose history was "
+            "recorded outside, where it would have to go on; return the loss and call backward() "
+            "outside, or pass a detach()ed tensor"
+        )
     if record.index >= 0 and tensor.array is not record.tracer:
+        if record.is_apart and type(record.array) is not NDARRAY:
+            raise CompileError(
+                f"an argument of shape {list(tensor.shape)} is changed in place, and is a view on "
+                "xla, whose base would not change with it; pass the base too, or a clone()"
+            )
         if tuple(tensor.array.shape) != tuple(record.array.shape):
             raise CompileError(
                 f"a tensor from outside has got another shape: {list(record.array.shape)} has "

@@ -10,7 +10,7 @@ from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import DrawCall, EventCall
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.compiling.regions import branched, looped, scanned
-from adjoint.compiling.watching import Event, Watching
+from adjoint.compiling.watching import UNTRACED, Event, Watching
 from adjoint.device import device
 from adjoint.optim.elementwise import narrowed, widened
 from adjoint.tensors.core import NDARRAY, backend_of
@@ -52,6 +52,7 @@ class Tracing(Watching):
         super().__init__(name, where, answers)
         self.spread = spread  # over the devices of a mesh, or None
         self.xp: Any = xla.backend.xp
+        self.arguments = arguments
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
         self.inputs: list[Any] = []  # of each input its Lifted, or the Event that makes it
         self.sharing: dict[int, list[Tensor]] = {}  # tensors on one memory, by id
@@ -88,7 +89,14 @@ class Tracing(Watching):
 
     def _lift(self, tensor: Any, place: Place) -> None:
         base = None if tensor.extras is None else tensor.extras.base
+        apart = base is not None and isinstance(place, Argument) and id(base) not in self.numbers
+        if apart:  # another call may come with a view of another tensor
+            with UNTRACED:
+                tensor.refresh(True)
+            base = None
         record = Lifted(tensor, place, len(self.inputs) if base is None else -1)
+        if apart:
+            tensor.extras.base, tensor.extras.steps = None, ()
         self.lifted[id(tensor)] = record
         if base is not None:
             self.lift(base)

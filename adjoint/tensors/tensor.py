@@ -156,6 +156,9 @@ class Tensor(TensorCore):
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed; clone() it first"
             )
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.lift(self)  # as it was before
         self.needs_grad = bool(requires_grad)
         return self
 
