@@ -9,7 +9,7 @@ from operator import getitem, is_
 from typing import Any
 
 from adjoint.compiling.errors import OutdatedError
-from adjoint.compiling.reads import PLAIN, Reads
+from adjoint.compiling.reads import PLAIN, Reads, held_at
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
 from adjoint.tensors.core import are_without_hooks, bound, hold
 
@@ -24,14 +24,15 @@ class ModuleGuard:
 
     __slots__ = ("empty", "found", "hooks", "members", "module", "training")
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, watched: list[str]) -> None:
         self.module = module
         fields = module.__dict__
         self.found = fields.__getitem__
         self.training = module.training
-        self.members = [(n, tuple(map(id, fields[n].values()))) for n in _MEMBERS if fields[n]]
+        members = [name for name in watched if name in _MEMBERS and fields[name]]
+        self.members = [(name, tuple(map(id, fields[name].values()))) for name in members]
         self.hooks = [(name, tuple(fields[name])) for name in _TABLES if fields[name]]
-        self.empty = [name for name in (*_MEMBERS, *_TABLES) if not fields[name]]
+        self.empty = [name for name in watched if not fields[name]]
 
     def check(self) -> None:
         """Raise OutdatedError if something has changed."""
@@ -52,12 +53,13 @@ class ModulesGuard:
 
     __slots__ = ("each", "fields", "names", "owners", "training", "values")
 
-    def __init__(self, modules: list[Any]) -> None:
-        self.each = [ModuleGuard(module) for module in modules]
+    def __init__(self, modules: list[Any], replaced: set[int]) -> None:
         self.fields = [module.__dict__ for module in modules]
         self.training = [fields["training"] for fields in self.fields]
-        self.owners = [fields for fields in self.fields for _ in _WATCHED]
-        self.names = list(_WATCHED) * len(modules)
+        watched = [[n for n in _WATCHED if id(each[n]) not in replaced] for each in self.fields]
+        self.each = [ModuleGuard(module, names) for module, names in zip(modules, watched)]
+        self.owners = [fields for fields, names in zip(self.fields, watched) for _ in names]
+        self.names = [name for names in watched for name in names]
         self.values = [list(o[n].values()) for o, n in zip(self.owners, self.names)]
 
     def check(self) -> None:
@@ -137,15 +139,6 @@ def fits(now: Any, then: Any) -> bool:
     return type(now) is type(then) and isinstance(then, PLAIN) and repr(now) == repr(then)
 
 
-def _now(holder: Any, key: Any) -> Any:
-    if key is not None:
-        return holder.get(key)
-    try:
-        return holder.cell_contents
-    except ValueError:  # it is not bound any more
-        return None
-
-
 class NamesGuard:
     """Values that functions read by name: from around them, and of modules and objects."""
 
@@ -166,25 +159,25 @@ class NamesGuard:
         """Whether all are the same; what is equal only may count as another."""
         if not bound(self.holders, self.keys, self.values):
             return False
-        return all(then.fits(_now(holder, key)) for holder, key, _, then in self.nests)
+        return all(then.fits(held_at(holder, key)) for holder, key, _, then in self.nests)
 
     def check(self) -> None:
         """Raise OutdatedError if one is another now."""
         if self.holds():
             return
         for holder, key, name, then in self.found:
-            if not fits(_now(holder, key), then):
+            if not fits(held_at(holder, key), then):
                 raise OutdatedError(f"'{name}' is another value now, or holds others")
         self._renew(self.found)
 
     def settle(self) -> None:
         """A call has ended: what it has changed itself is none of what it depends on."""
         if not self.holds():
-            self._renew([each for each in self.found if fits(_now(each[0], each[1]), each[3])])
+            self._renew([each for each in self.found if fits(held_at(each[0], each[1]), each[3])])
 
     def _renew(self, found: list[tuple[Any, Any, str, Any]]) -> None:
         self.found = [
-            each if isinstance(each[3], Contents) else (*each[:3], _now(each[0], each[1]))
+            each if isinstance(each[3], Contents) else (*each[:3], held_at(each[0], each[1]))
             for each in found
         ]
         self._arrange()
@@ -237,11 +230,16 @@ def listed(guards: list[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any
     return [each for guard in hooks for each in guard.bare], list(_EVERYONE), others, modules
 
 
-def guards_of(reads: Reads, optimizers: list[Any], tensors: list[Any]) -> list[Any]:
-    """All that is looked at before each call of a program."""
-    guards: list[Any] = [ModulesGuard(list(reads.modules.values()))] if reads.modules else []
+def guards_of(
+    reads: Reads, optimizers: list[Any], tensors: list[Any], bound: list[tuple[Any, Any]]
+) -> list[Any]:
+    """All that is looked at before each call of a program, but for what that binds itself."""
+    places = {(id(holder), key) for holder, key in bound}
+    modules, holders = list(reads.modules.values()), {place[0] for place in places}
+    guards: list[Any] = [ModulesGuard(modules, holders)] if modules else []
     guards.append(HookGuard(tensors))
-    if reads.found:
-        guards.append(NamesGuard(list(reads.found.values())))
+    found = [each for place, each in reads.found.items() if place not in places]
+    if found:
+        guards.append(NamesGuard(found))
     every = {**reads.optimizers, **{id(each): each for each in optimizers}}
     return [*guards, GroupsGuard(list(every.values()))] if every else guards

@@ -13,7 +13,7 @@ from adjoint.compiling.guards import guards_of
 from adjoint.compiling.outcomes import Outcome, outcome_of
 from adjoint.compiling.places import Place
 from adjoint.compiling.program import Program
-from adjoint.compiling.reads import Reads
+from adjoint.compiling.reads import Reads, held_at, putting
 from adjoint.compiling.resuming import rest_of
 from adjoint.compiling.tracing import Tracing
 from adjoint.pytree import tree_flatten
@@ -27,6 +27,8 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     leaves, _ = tree_flatten((args, kwargs))
     before: list[tuple[Any, Any]] = []
     _remember([args, kwargs], before)
+    objects = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
+    held = Reads([function, *objects]).held()
 
     def run() -> list[Any]:
         with Changed({"tracing": tracing}):
@@ -36,7 +38,7 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
                     "it changes a list, dict or object among its arguments, which would be done "
                     "while it is traced and not again; return what is new"
                 )
-            outcome = outcome_of(tracing, answer)
+            outcome = outcome_of(tracing, answer, held)
             outcome.rest, outputs = rest_of(tracing, outcome)
         outcomes.append(outcome)
         return outputs
@@ -53,12 +55,20 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
         ) from error
     finally:
         _put_back(before)
+        for holder, key, tensor in held:
+            now = held_at(holder, key)
+            if now is not tensor and isinstance(now, Tensor):
+                act, *given = putting(holder, key, tensor)
+                act(*given)
         tracing.restore()
     program = Program(tracing, traced, outcomes[0])
-    hooked = [r.tensor for r in tracing.lifted.values() if type(r.place) is Place and r.needs_grad]
-    objects = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
-    reads = Reads([function, *objects, *tracing.modules.values()])
-    program.guards = guards_of(reads, list(tracing.optimizers.values()), hooked)
+    leaves = [r.tensor for r in tracing.lifted.values() if type(r.place) is Place and r.needs_grad]
+    reads = Reads([function, *objects, *tracing.modules.values()], tracing.host_calls)
+    if tracing.host_calls:
+        steady = [e for e in reads.held() if _is_steady(tracing, e[2]) and type(e[0]) is not list]
+        program.read = tuple(map(list, zip(*steady))) or ([], [], [])
+    bound = [(holder, key) for holder, key, _, _ in program.bound]
+    program.guards = guards_of(reads, list(tracing.optimizers.values()), leaves, bound)
     program.named = [(n, t) for n, t in enumerate(tracing.arguments) if reads.has(t)]
     program.spent = tracing.spent
     for call in tracing.host_calls:
@@ -67,6 +77,12 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     tracing.sharing.clear()
     mark_escaped(name, xla.is_traced)
     return program
+
+
+def _is_steady(tracing: Tracing, tensor: Any) -> bool:
+    """Whether a program reads a tensor, and the same at each call."""
+    record = tracing.lifted.get(id(tensor))
+    return record is not None and type(record.place) is Place
 
 
 def _remember(value: Any, found: list[tuple[Any, Any]]) -> None:

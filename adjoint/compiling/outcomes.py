@@ -5,8 +5,10 @@ from typing import Any
 from adjoint.backends import xla
 from adjoint.backends.meshes import pinned
 from adjoint.compiling.errors import CompileError
+from adjoint.compiling.host import HostCall
 from adjoint.compiling.memory import overlap
-from adjoint.compiling.places import Lifted, Place, Shown
+from adjoint.compiling.places import Held, Lifted, Place, Shown
+from adjoint.compiling.reads import held_at
 from adjoint.device import device
 from adjoint.pytree import tree_flatten
 from adjoint.tensors.core import NDARRAY
@@ -29,6 +31,7 @@ class Outcome:
         self.tensors: list[Any] = []  # the new tensors, as the trace has made them
         self.packing: Any = None
         self.rest: Any = None  # where the program rests, if gradients are asked for later
+        self.bound: list[tuple[Any, Any, int, Any]] = []  # who holds what: which is made, or is
         self.flags: list[tuple[Place, bool]] = []  # whose requires_grad was set
         self.staying: set[int] = set()  # the outputs that belong to tensors on XLA
         self._slots: dict[int, int] = {}
@@ -48,9 +51,21 @@ class Outcome:
         return found
 
 
-def outcome_of(tracing: Any, result: Any) -> Outcome:
-    """The outcome of a trace that has ended with this result."""
+def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> Outcome:
+    """The outcome of a trace that has ended with this result, of which others hold tensors."""
     outcome = Outcome()
+    replaced = [(*each, held_at(*each[:2])) for each in held]
+    replaced = [
+        each for each in replaced if each[3] is not each[2] and _is_inside(tracing, each[3])
+    ]
+    for holder, key, tensor, _ in replaced:
+        record = tracing.lifted.get(id(tensor))
+        if record is not None and type(record.place) is Place:
+            place = Held(holder, key)
+            for call in tracing.host_calls:
+                if isinstance(call, HostCall):
+                    call.replace(record.place, place)
+            record.place = place
     records: list[Lifted] = list(tracing.lifted.values())
     for record in records:
         _note_changes(tracing, record, outcome)
@@ -70,11 +85,23 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
             )
         else:
             outcome.answers.append((-1, Place(leaf)))
+    for holder, key, _, now in replaced:
+        record = tracing.lifted.get(id(now))
+        made = (outcome.slot(now), None) if record is None else (-1, record.place)
+        outcome.bound.append((holder, key, *made))
     if tracing.device.type != "xla":
         copied = {output for _, output, _ in outcome.changed} - outcome.staying
         outcome.packing = xla.Packing(outcome.arrays, copied, outcome.staying, tracing.met < LONG)
         outcome.arrays = outcome.packing.packed(outcome.arrays)
     return outcome
+
+
+def _is_inside(tracing: Any, value: Any) -> bool:
+    """Whether something is a tensor that the trace has made, or met."""
+    if not isinstance(value, Tensor):
+        return False
+    known = id(value) in tracing.lifted or id(value.array) in tracing.constants
+    return known or xla.is_traced(value.array)
 
 
 def _shown(tracing: Any, leaf: Any, returned: set[int], outcome: Outcome) -> tuple[Any, Any] | None:
@@ -107,9 +134,9 @@ def _refuse_shared(records: list[Lifted]) -> None:
                 raise CompileError(
                     f"a tensor of shape {list(record.array.shape)} is changed in place, and shares "
                     f"its memory with one of shape {list(other.array.shape)} that is used too, but "
-                    "is no view of it that the trace knows: it was made outside by detach(), .data or "
-                    "from_numpy(), or is a view among the arguments. Use one of the two, or a "
-                    "clone()"
+                    "is no view of it that the trace knows: it was made outside by detach(), "
+                    ".data or from_numpy(), or is a view among the arguments. Use one of the two, "
+                    "or a clone()"
                 )
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.compiling.reads import held_at
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.views import replay
 
@@ -45,6 +46,21 @@ class GradientOf(Place):
     def found(self, arguments: list[Any]) -> Any:
         """See Place."""
         return self.owner.found(arguments).gradient
+
+
+class Held(Place):
+    """A tensor that something else holds, which each call replaces by another."""
+
+    __slots__ = ("holder", "key")
+
+    def __init__(self, holder: Any, key: Any) -> None:
+        super().__init__(None)
+        self.holder = holder
+        self.key = key
+
+    def found(self, arguments: list[Any]) -> Any:
+        """See Place."""
+        return held_at(self.holder, self.key)
 
 
 class Shown(Place):

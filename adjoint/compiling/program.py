@@ -17,12 +17,14 @@ from adjoint.compiling.overwriting import Form, Overwriting, Results
 from adjoint.compiling.places import (
     Argument,
     GradientOf,
+    Held,
     Lifted,
     Place,
     Shown,
     same_at_every_call,
     shown,
 )
+from adjoint.compiling.reads import putting
 from adjoint.compiling.repeated import BLANK, Kept, Repeated, Replacing
 from adjoint.compiling.resuming import Resumed
 from adjoint.optim.writes import write_at_once
@@ -44,7 +46,7 @@ class Program:
         lasting = [
             record
             for record in tracing.lifted.values()
-            if not isinstance(record.place, (Argument, GradientOf))
+            if not isinstance(record.place, (Argument, GradientOf, Held))
         ]
         self.owners = [record.tensor for record in lasting]
         self.needs_grad = [record.needs_grad for record in lasting]
@@ -63,7 +65,13 @@ class Program:
         self.changed = same_at_every_call([place for place, _, _ in self.varying])
         self.leaves = same_at_every_call([place for place, _, _ in self.gradients])
         self.flags = outcome.flags
-        self.changes = bool(outcome.changed or outcome.gradients or outcome.flags)
+        self.bound = outcome.bound
+        self.carried = [
+            (record.place, record.needs_grad, record.gradient is None)
+            for record in tracing.lifted.values()
+            if isinstance(record.place, Held)
+        ]
+        self.changes = bool(outcome.changed or outcome.gradients or outcome.flags or self.bound)
         self.answers = outcome.answers
         self.inferred = [n for n, each in enumerate(outcome.tensors) if each.inference]
         self.tree = outcome.tree
@@ -74,6 +82,7 @@ class Program:
         self.rest = outcome.rest
         self.packing = outcome.packing
         self.guards: list[Any] = []
+        self.read: tuple[list[Any], list[Any], list[Any]] = ([], [], [])  # see Reads.held
         self.named: list[tuple[int, Any]] = []  # arguments that may also be read by name
         self.known = set(map(id, self.owners))
         self.spent = False  # it is good for one call
@@ -84,9 +93,13 @@ class Program:
         # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
         self.following = self._followed(traced.out_avals) if self.on_xla else []
         self.overwriting: Overwriting | None = None
-        plain = not self.flags and not any(
-            what is not None if slot >= 0 else isinstance(what, Shown)
-            for slot, what in self.answers
+        plain = (
+            not self.flags
+            and not self.bound
+            and not any(
+                what is not None if slot >= 0 else isinstance(what, Shown)
+                for slot, what in self.answers
+            )
         )
         plain = plain and self.xla.only is not None and self.rest is None
         if plain and self.on_xla and not INTERPRETED:
@@ -98,6 +111,12 @@ class Program:
         """Raise OutdatedError if anything is not as it was when the program was made."""
         for guard in self.guards:
             guard.check()
+        for place, needs_grad, without in self.carried:
+            tensor = place.found([])
+            if not isinstance(tensor, Tensor) or tensor.needs_grad is not needs_grad:
+                raise OutdatedError("what is kept from call to call has changed")
+            if (tensor.gradient is None) is not without:
+                raise OutdatedError("the grad of what is kept from call to call has changed")
         if have_kept(self.owners, self.needs_grad, self.without):
             return
         for tensor, needs_grad, without in zip(self.owners, self.needs_grad, self.without):
@@ -304,6 +323,9 @@ class Program:
         leaves, gradients = self._gradients(arguments, made)
         for place, needs_grad in self.flags:
             calls.append((set_attribute, place.found(arguments), "needs_grad", needs_grad))
+        for holder, key, slot, other in self.bound:
+            value = made[slot] if slot >= 0 else other.found(arguments)
+            calls.append(putting(holder, key, value))
         if INTERPRETED:
             calls += [(set_attribute, *each) for each in zip(tensors, repeat("array"), arrays)]
             calls += [(set_attribute, tensor, "known", None) for tensor in tensors]

@@ -4,9 +4,12 @@ import dis
 import functools
 import inspect
 import sys
+from collections.abc import Iterable
+from operator import setitem
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from adjoint.compiling.answers import code_of
 from adjoint.nn.module import Module
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tensors.tensor import Tensor
@@ -25,7 +28,8 @@ def _is_own(name: Any) -> bool:
 class _Names:
     """The names in a code: those of globals and attributes that it reads, and that it binds."""
 
-    def __init__(self) -> None:
+    def __init__(self, left_out: set[Any]) -> None:
+        self.left_out = left_out  # codes that the host runs at each call
         self.plain: set[str] = set()  # read from around
         self.read: set[str] = set()  # attributes
         self.called: set[str] = set()  # methods
@@ -34,7 +38,7 @@ class _Names:
     def add(self, code: CodeType) -> None:
         """Add those of a code, and of the codes inside."""
         for each in dis.get_instructions(code):
-            if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if each.opname in ("LOAD_GLOBAL", "LOAD_NAME") or each.opname.endswith("DEREF"):
                 self.plain.add(each.argval)
             elif each.opname == "LOAD_METHOD":
                 self.called.add(each.argval)
@@ -44,21 +48,22 @@ class _Names:
             elif each.opname == "STORE_ATTR":
                 self.bound.add(each.argval)
         for constant in code.co_consts:
-            if isinstance(constant, CodeType):
+            if isinstance(constant, CodeType) and constant not in self.left_out:
                 self.add(constant)
 
 
 class Reads:
     """What a function reads by name, itself and through what it names."""
 
-    def __init__(self, functions: list[Any]) -> None:
+    def __init__(self, functions: list[Any], host_calls: Iterable[Any] = ()) -> None:
+        self._left_out = {code_of(getattr(call, "function", None)) for call in host_calls}
         self.found: dict[
             tuple[int, Any], tuple[Any, Any, str, Any]
         ] = {}  # holder, key, name, value
         self.modules: dict[int, Any] = {}
         self.optimizers: dict[int, Any] = {}
         self.tensors: dict[int, Any] = {}
-        self._names = _Names()
+        self._names = _Names(self._left_out)
         self._objects: dict[int, Any] = {}
         self._seen: dict[int, Any] = {}
         self._value(functions)
@@ -74,6 +79,16 @@ class Reads:
             return True
         tables = [t for m in self.modules.values() for t in (m._parameters, m._buffers)]  # noqa: SLF001
         return any(each is tensor for table in tables for each in table.values())
+
+    def held(self) -> list[tuple[Any, Any, Any]]:
+        """Where tensors are held that may be replaced by others: holder, key and tensor."""
+        nests = [each for each in self._seen.values() if type(each) in (list, dict)]
+        held = [(holder, key, value) for holder, key, _, value in self.found.values()]
+        held += [(nest, n, each) for nest in nests for n, each in _items(nest)]
+        for module in self.modules.values():
+            for table in (module._buffers, module._parameters):  # noqa: SLF001
+                held += [(table, name, each) for name, each in table.items()]
+        return [each for each in held if isinstance(each[2], Tensor)]
 
     def _read(self, holder: Any, key: Any, name: str, value: Any) -> None:
         if isinstance(value, ModuleType):
@@ -121,15 +136,18 @@ class Reads:
             return
         self._seen[id(plain)] = plain
         code = plain.__code__
+        if code in self._left_out:
+            return
         self._names.add(code)
+        names = _Names(self._left_out)
+        names.add(code)
         for name, cell in zip(code.co_freevars, plain.__closure__ or ()):
             try:
                 value = cell.cell_contents
             except ValueError:  # it is not bound yet
                 continue
-            self._read(cell, None, name, value)
-        names = _Names()
-        names.add(code)
+            if name in names.plain:
+                self._read(cell, None, name, value)
         for name in names.plain & plain.__globals__.keys():
             self._read(plain.__globals__, name, name, plain.__globals__[name])
         for each in (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values()):
@@ -146,10 +164,13 @@ class Reads:
     def _object(self, value: Any) -> None:
         """What is read of an object: attributes with names that functions read, and methods."""
         fields = vars(value)
-        for name in (self._names.read - self._names.bound) & fields.keys():
-            self._read(fields, name, name, fields[name])
-        for name in self._names.called & fields.keys():  # a function, or an object that is called
-            self._read(fields, name, name, fields[name])
+        names = self._names
+        for name in (names.read | names.called | names.bound) & fields.keys():
+            found = fields[name]
+            # What a function binds itself is none of what it depends on, unless it is a tensor.
+            wanted = name in names.read and name not in names.bound
+            if wanted or isinstance(found, Tensor) or (name in names.called and callable(found)):
+                self._read(fields, name, name, found)
         if not isinstance(value, ModuleType):
             for name in self._names.called | self._names.read:
                 self._class_function(value, name)
@@ -162,8 +183,28 @@ class Reads:
             return
         fields = vars(module)
         for name, value in list(fields.items()):
-            if isinstance(value, (*PLAIN, tuple)) and name[0] != "_" and name != "training":
+            known = isinstance(value, (*PLAIN, tuple, Tensor))
+            if known and name[0] != "_" and name != "training":
                 self._read(fields, name, name, value)
+
+
+def _items(nest: Any) -> Any:
+    return nest.items() if isinstance(nest, dict) else enumerate(nest)
+
+
+def held_at(holder: Any, key: Any) -> Any:
+    """What a cell, whose key is None, a dict or a list holds; None if there is nothing."""
+    try:
+        return holder.cell_contents if key is None else holder[key]
+    except (ValueError, LookupError):
+        return None
+
+
+def putting(holder: Any, key: Any, value: Any) -> tuple[Any, ...]:
+    """The call that lets it hold a value."""
+    return (
+        (setattr, holder, "cell_contents", value) if key is None else (setitem, holder, key, value)
+    )
 
 
 def _is_module(kind: type) -> bool:

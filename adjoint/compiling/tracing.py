@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.autograd.function import Function
+from adjoint.autograd.grad_mode import set_grad_enabled
 from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.answers import Answers
@@ -131,7 +132,8 @@ class Tracing(Watching):
 
     def apart(self, tensor: Tensor) -> Any:
         """A tensor with which XLA computes once more what it has computed already."""
-        return _Apart.apply(tensor)
+        with set_grad_enabled(True):  # so that it needs a gradient as before
+            return _Apart.apply(tensor)
 
     def share(self, source: Tensor, other: Tensor) -> None:
         """Another tensor is made on the memory of one: a change of either is one of both."""
