@@ -7,7 +7,7 @@ from adjoint.backends.meshes import pinned
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import HostCall
 from adjoint.compiling.memory import overlap
-from adjoint.compiling.places import Held, Lifted, Place, Shown
+from adjoint.compiling.places import Argument, Held, Lifted, Place, Shown
 from adjoint.compiling.reads import held_at
 from adjoint.device import device
 from adjoint.pytree import tree_flatten
@@ -55,9 +55,7 @@ def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> O
     """The outcome of a trace that has ended with this result, of which others hold tensors."""
     outcome = Outcome()
     replaced = [(*each, held_at(*each[:2])) for each in held]
-    replaced = [
-        each for each in replaced if each[3] is not each[2] and _is_inside(tracing, each[3])
-    ]
+    replaced = [e for e in replaced if e[3] is not e[2] and isinstance(e[3], Tensor)]
     for holder, key, tensor, _ in replaced:
         record = tracing.lifted.get(id(tensor))
         if record is not None and type(record.place) is Place:
@@ -77,17 +75,13 @@ def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> O
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             outcome.answers.append((-1, leaf))
-        elif id(leaf) in tracing.lifted:
-            outcome.answers.append((-1, tracing.lifted[id(leaf)].place))
-        elif xla.is_traced(leaf.array) or id(leaf.array) in tracing.constants:
-            outcome.answers.append(
-                _shown(tracing, leaf, returned, outcome) or (outcome.slot(leaf), None)
-            )
-        else:
-            outcome.answers.append((-1, Place(leaf)))
+            continue
+        place = _place_of(tracing, leaf)
+        answer = _shown(tracing, leaf, returned, outcome) if place is None else (-1, place)
+        outcome.answers.append(answer or (outcome.slot(leaf), None))
     for holder, key, _, now in replaced:
-        record = tracing.lifted.get(id(now))
-        made = (outcome.slot(now), None) if record is None else (-1, record.place)
+        place = _place_of(tracing, now)
+        made = (outcome.slot(now), None) if place is None else (-1, place)
         outcome.bound.append((holder, key, *made))
     if tracing.device.type != "xla":
         copied = {output for _, output, _ in outcome.changed} - outcome.staying
@@ -96,12 +90,16 @@ def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> O
     return outcome
 
 
-def _is_inside(tracing: Any, value: Any) -> bool:
-    """Whether something is a tensor that the trace has made, or met."""
-    if not isinstance(value, Tensor):
-        return False
-    known = id(value) in tracing.lifted or id(value.array) in tracing.constants
-    return known or xla.is_traced(value.array)
+def _place_of(tracing: Any, tensor: Any) -> Place | None:
+    """Where a tensor from outside is found, whether an op has met it or not."""
+    record = tracing.lifted.get(id(tensor))
+    if record is not None:
+        place: Place = record.place
+        return place
+    if xla.is_traced(tensor.array) or id(tensor.array) in tracing.constants:
+        return None
+    number = tracing.numbers.get(id(tensor))
+    return Place(tensor) if number is None else Argument(tensor, number)
 
 
 def _shown(tracing: Any, leaf: Any, returned: set[int], outcome: Outcome) -> tuple[Any, Any] | None:
@@ -178,10 +176,8 @@ def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:
             outcome.staying.add(len(outcome.arrays) - 1)
     if tensor.gradient is record.gradient:
         return
-    if tensor.gradient is None:
-        outcome.gradients.append((record.place, -1, None))
-    elif id(tensor.gradient) in tracing.lifted:
-        other = tracing.lifted[id(tensor.gradient)].place
+    other = None if tensor.gradient is None else _place_of(tracing, tensor.gradient)
+    if tensor.gradient is None or other is not None:
         outcome.gradients.append((record.place, -1, other))
     else:
         slot = outcome.slot(tensor.gradient)

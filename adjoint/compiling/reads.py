@@ -15,14 +15,14 @@ from adjoint.optim.optimizer import Optimizer
 from adjoint.tensors.tensor import Tensor
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_LIBRARIES = {"adjoint", "numpy", "jax", "jaxlib", "cupy", "scipy", *sys.stdlib_module_names}
-_LIBRARIES.discard("__main__")
+_ARRAYS = {"adjoint", "numpy", "jax", "jaxlib", "cupy", "scipy"}
+_LIBRARIES = (_ARRAYS | sys.stdlib_module_names) - {"__main__"}
 _METHODS_APART = sys.version_info < (3, 12)  # whether an instruction of its own names a method
 
 
-def _is_own(name: Any) -> bool:
+def _is_own(name: Any, others: set[str] = _LIBRARIES) -> bool:
     """Whether a module of this name belongs to the user's program."""
-    return str(name).partition(".")[0] not in _LIBRARIES
+    return str(name).partition(".")[0] not in others
 
 
 class _Names:
@@ -126,7 +126,7 @@ class Reads:
             self.optimizers[id(value)] = value
         elif hasattr(value, "__wrapped__"):
             self._value(inspect.unwrap(value))
-        elif hasattr(value, "__dict__") and _is_own(type(value).__module__):
+        elif hasattr(value, "__dict__") and _is_own(type(value).__module__, _ARRAYS):
             self._objects[id(value)] = value
             self._class_function(value, "__call__")
 

@@ -31,22 +31,23 @@ class Call:
                 parts.append((first, *_looks(leaf)))
             else:
                 parts.append(_constant(leaf))
-        rare = [each for each in self.tensors if each.extras is not None]
-        if rare:
-            parts.append(tuple(_relations(each, seen) for each in rare))
+        for tensor in self.tensors:
+            if tensor.extras is not None:
+                parts += _relations(tensor, seen)
         self.key = tuple(parts)
 
 
-def _relations(tensor: Any, seen: dict[int, int]) -> Any:
+def _relations(tensor: Any, seen: dict[int, int]) -> list[Any]:
     """Which argument a tensor is a view of, and by which steps; the hooks of a leaf."""
-    extras = tensor.extras
-    number, steps = seen.get(id(extras.base), -1), None
-    if number >= 0:
+    extras, found = tensor.extras, []
+    if id(extras.base) in seen:
         steps = tuple((op, repr(rest), which) for op, rest, which in extras.steps)
-    hooks: list[Any] = []
-    for table in (extras.hooks, extras.post_accumulate) if tensor.node is None else ():
-        hooks += map(_Same, table.values() if table else ())
-    return seen[id(tensor)], number, steps, tuple(hooks)
+        found.append((seen[id(tensor)], seen[id(extras.base)], steps))
+    if tensor.node is None:
+        for kind, table in (("hooks", extras.hooks), ("after", extras.post_accumulate)):
+            if table:
+                found.append((seen[id(tensor)], kind, *map(_Same, table.values())))
+    return found
 
 
 def _looks(tensor: Any) -> tuple[Any, ...]:
