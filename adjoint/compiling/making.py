@@ -66,7 +66,7 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     reads = Reads([function, *objects, *tracing.modules.values()], tracing.host_calls)
     if tracing.host_calls:
         steady = [e for e in reads.held() if _is_steady(tracing, e[2]) and type(e[0]) is not list]
-        program.read = tuple(map(list, zip(*steady))) or ([], [], [])
+        program.read = ([e[0] for e in steady], [e[1] for e in steady], [e[2] for e in steady])
     bound = [(holder, key) for holder, key, _, _ in program.bound]
     program.guards = guards_of(reads, list(tracing.optimizers.values()), leaves, bound)
     program.named = [(n, t) for n, t in enumerate(tracing.arguments) if reads.has(t)]

@@ -32,16 +32,13 @@ class Memory:
     def __init__(self, records: list[Lifted], changed: list[Place]) -> None:
         own = [r for r in records if r.index >= 0 and type(r.array) is NDARRAY]
         written = {id(place) for place in changed}
-        self.written = [r.place.number for r in own if _is_argument(r) and id(r.place) in written]
-        self.read = [r.place.number for r in own if _is_argument(r)]
+        given = [r.place for r in own if isinstance(r.place, Argument)]
+        self.read = [place.number for place in given]
+        self.written = [place.number for place in given if id(place) in written]
         # Those that stay: all of them, if an argument is written to.
-        self.fixed = [
-            r.tensor
-            for r in own
-            if type(r.place) is Place and (self.written or id(r.place) in written)
-        ]
-        self.looked_at = bool(self.read) and bool(self.fixed or len(self.read) > 1)
-        self.looked_at = self.looked_at and bool(written)
+        steady = [r for r in own if type(r.place) is Place]
+        self.fixed = [r.tensor for r in steady if self.written or id(r.place) in written]
+        self.looked_at = bool(self.read and written and (self.fixed or len(self.read) > 1))
         self.arrays: list[Any] = [None] * len(self.fixed)
         self.roots: set[int] = set()
 
@@ -58,7 +55,3 @@ class Memory:
             others = self.fixed + [arguments[n] for n in self.written if n != number]
             if type(array) is NDARRAY and any(overlap(other.array, array) for other in others):
                 raise OutdatedError("an argument lies in memory that the program changes")
-
-
-def _is_argument(record: Lifted) -> bool:
-    return isinstance(record.place, Argument)

@@ -59,11 +59,11 @@ def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> O
     for holder, key, tensor, _ in replaced:
         record = tracing.lifted.get(id(tensor))
         if record is not None and type(record.place) is Place:
-            place = Held(holder, key)
+            carried = Held(holder, key)
             for call in tracing.host_calls:
                 if isinstance(call, HostCall):
-                    call.replace(record.place, place)
-            record.place = place
+                    call.replace(record.place, carried)
+            record.place = carried
     records: list[Lifted] = list(tracing.lifted.values())
     for record in records:
         _note_changes(tracing, record, outcome)

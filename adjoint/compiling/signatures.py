@@ -39,7 +39,8 @@ class Call:
 
 def _relations(tensor: Any, seen: dict[int, int]) -> list[Any]:
     """Which argument a tensor is a view of, and by which steps; the hooks of a leaf."""
-    extras, found = tensor.extras, []
+    extras = tensor.extras
+    found: list[Any] = []
     if id(extras.base) in seen:
         steps = tuple((op, repr(rest), which) for op, rest, which in extras.steps)
         found.append((seen[id(tensor)], seen[id(extras.base)], steps))

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from adjoint.autograd.entry_points import grad
@@ -17,6 +18,13 @@ __all__ = ["Distribution", "ExponentialFamily"]
 
 Kind = TypeVar("Kind", bound="Distribution")
 _NONE = Size()
+
+
+def _unfit(name: str, constraint: Any, kind: str, shape: Any, who: str) -> str:
+    return (
+        f"Expected parameter {name} ({kind} of shape {shape}) of distribution {who} to "
+        f"satisfy the constraint {constraint!r}"
+    )
 
 
 class Distribution:
@@ -104,10 +112,7 @@ class Distribution:
             self._require(
                 constraint.check(value).all(),
                 value,
-                lambda kind, shape, who, name=name, constraint=constraint: (
-                    f"Expected parameter {name} ({kind} of shape {shape}) of distribution {who} to "
-                    f"satisfy the constraint {constraint!r}"
-                ),
+                partial(_unfit, name, constraint),
             )
 
     def _checked(self, value: Any) -> Any:
