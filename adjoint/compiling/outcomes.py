@@ -115,6 +115,8 @@ def _shown(tracing: Any, leaf: Any, returned: set[int], outcome: Outcome) -> tup
         return None
     record = tracing.lifted.get(id(base))
     if record is not None:
+        if not steps and type(record.array) is not NDARRAY:  # where detach() shares nothing
+            return None
         return -1, Shown(record.place, steps)
     if id(base) not in returned or base.needs_grad:
         return None

@@ -301,8 +301,9 @@ def test_a_backward_pass_that_would_have_to_go_on_outside_is_refused():
     assert weight.grad.tolist() == [8.0, 8.0]
 
 
-def test_results_are_the_arguments_and_views_that_eager_code_answers():
-    state = adjoint.zeros(2, 2)
+@pytest.mark.parametrize("where", ["cpu", "xla"])
+def test_results_are_the_arguments_and_views_that_eager_code_answers(where):
+    state = adjoint.zeros(2, 2, device=where)
 
     @adjoint.compile
     def step(x, untouched):
@@ -311,7 +312,7 @@ def test_results_are_the_arguments_and_views_that_eager_code_answers():
         return untouched, x, x[0], state.t(), state.detach(), made, made[1]
 
     for number in range(1, 5):
-        x, other = adjoint.full((2, 2), float(number)), adjoint.ones(3)
+        x, other = (adjoint.full((n, n), float(number), device=where) for n in (2, 3))
         untouched, same, row, turned, detached, made, part = step(x, other)
         assert untouched is other
         assert same is x
@@ -323,20 +324,23 @@ def test_results_are_the_arguments_and_views_that_eager_code_answers():
         assert x.tolist() == [[number + 1.0] * 2, [float(number)] * 2]
         assert made.tolist() == [[2.0 * number] * 2, [2.0 * number + 1] * 2]
         assert detached.tolist() == turned.tolist() == [[float(number)] * 2] * 2
-        detached.zero_().add_(number)
-        assert state.tolist() == [[float(number)] * 2] * 2
+        detached.add_(1)  # which is the same memory in main memory alone
+        assert state.tolist() == [[number + float(where == "cpu")] * 2] * 2
+        state.fill_(number)
     assert step.count == 1
 
 
-def test_gradients_that_are_set_to_tensors_from_outside():
-    weight, fixed = adjoint.ones(2, requires_grad=True), adjoint.ones(2)
+@pytest.mark.parametrize("where", ["cpu", "xla"])
+def test_gradients_that_are_set_to_tensors_from_outside(where):
+    weight = adjoint.ones(2, requires_grad=True, device=where)
+    fixed = adjoint.ones(2, device=where)
 
     @adjoint.compile
     def step(x, own):
         weight.grad = x if own else fixed
 
     for number in range(4):
-        x = adjoint.full((2,), float(number))
+        x = adjoint.full((2,), float(number), device=where)
         step(x, True)
         assert weight.grad is x
         step(x, False)
