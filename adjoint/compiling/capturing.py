@@ -19,6 +19,7 @@ from adjoint.compiling.guards import guards_of
 from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
 from adjoint.compiling.places import Argument, Lifted, Place
+from adjoint.compiling.reads import Reads
 from adjoint.compiling.watching import Event, Watching
 from adjoint.control_flow import stepped
 from adjoint.device import device
@@ -284,6 +285,7 @@ class Program:
         self.spent = capturing.spent
         self.rooms = [each.array for each in stand_ins]
         self.guards: list[Any] = []
+        self.read: tuple[list[Any], list[Any], list[Any]] = ([], [], [])  # see Reads.held
         self.outputs: list[Any] = []  # arrays of the graph that become new tensors
         self.gradients: list[tuple[Place, int]] = []  # whose, and which output; -1: none
         self.changed: list[tuple[Place, int]] = []  # whose memory, and how many changes it counts
@@ -478,5 +480,6 @@ def _captured(
     mark_escaped(capturing.name, capturing.graph.owns)
     records = capturing.lifted.values()
     leaves = [r.tensor for r in records if type(r.place) is Place and r.needs_grad]
-    program.guards = guards_of(function, list(capturing.modules.values()), leaves)
+    reads = Reads([function, *capturing.modules.values()], capturing.host_calls)
+    program.guards = guards_of(reads, list(capturing.optimizers.values()), leaves, [])
     return program

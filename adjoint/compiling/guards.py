@@ -1,25 +1,22 @@
 """What a program takes for granted of the world outside its arguments, looked at before each call.
 
-Modules that took part must have the same members, mode and hooks; what a function reads by name,
-the same tensors and plain values.
+Modules that took part must have the same members, mode and hooks; optimizers the same parameters;
+what functions read by name must be the same tensors, objects and plain values.
 """
 
-import inspect
 from itertools import repeat
-from operator import getitem
-from types import CodeType
+from operator import getitem, is_
 from typing import Any
 
 from adjoint.compiling.errors import OutdatedError
+from adjoint.compiling.reads import PLAIN, Reads, held_at
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
-from adjoint.tensors.core import are_without_hooks, hold
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.core import are_without_hooks, bound, hold
 
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 _WATCHED = (*_MEMBERS, *_TABLES)
 _EVERYONE = (FORWARD_PRE, FORWARD, BACKWARD_PRE, BACKWARD)
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class ModuleGuard:
@@ -27,14 +24,15 @@ class ModuleGuard:
 
     __slots__ = ("empty", "found", "hooks", "members", "module", "training")
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, watched: list[str]) -> None:
         self.module = module
         fields = module.__dict__
         self.found = fields.__getitem__
         self.training = module.training
-        self.members = [(n, tuple(map(id, fields[n].values()))) for n in _MEMBERS if fields[n]]
+        members = [name for name in watched if name in _MEMBERS and fields[name]]
+        self.members = [(name, tuple(map(id, fields[name].values()))) for name in members]
         self.hooks = [(name, tuple(fields[name])) for name in _TABLES if fields[name]]
-        self.empty = [name for name in (*_MEMBERS, *_TABLES) if not fields[name]]
+        self.empty = [name for name in watched if not fields[name]]
 
     def check(self) -> None:
         """Raise OutdatedError if something has changed."""
@@ -55,12 +53,13 @@ class ModulesGuard:
 
     __slots__ = ("each", "fields", "names", "owners", "training", "values")
 
-    def __init__(self, modules: list[Any]) -> None:
-        self.each = [ModuleGuard(module) for module in modules]
+    def __init__(self, modules: list[Any], replaced: set[int]) -> None:
         self.fields = [module.__dict__ for module in modules]
         self.training = [fields["training"] for fields in self.fields]
-        self.owners = [fields for fields in self.fields for _ in _WATCHED]
-        self.names = list(_WATCHED) * len(modules)
+        watched = [[n for n in _WATCHED if id(each[n]) not in replaced] for each in self.fields]
+        self.each = [ModuleGuard(module, names) for module, names in zip(modules, watched)]
+        self.owners = [fields for fields, names in zip(self.fields, watched) for _ in names]
+        self.names = [name for names in watched for name in names]
         self.values = [list(o[n].values()) for o, n in zip(self.owners, self.names)]
 
     def check(self) -> None:
@@ -104,86 +103,143 @@ def hooks_of(tensor: Any) -> Any:
     return tuple(extras.hooks or ()), tuple(extras.post_accumulate or ())
 
 
-class NameGuard:
-    """A value that a function reads by name, from around it or from its module."""
+class Contents:
+    """What a container held, and what the containers in it did."""
 
-    __slots__ = ("holder", "key", "name", "parts", "value")
+    __slots__ = ("keys", "kind", "parts", "plain")
 
-    def __init__(self, holder: Any, key: Any, name: str, value: Any) -> None:
-        self.holder = holder
-        self.key = key  # None: the holder is a cell
-        self.name = name
-        self.value = value
-        self.parts = tuple(map(id, value)) if type(value) in (list, tuple) else None
+    def __init__(self, value: Any) -> None:
+        self.kind = type(value)
+        self.keys = list(value) if isinstance(value, dict) else None
+        self.parts = [kept(each) for each in (value if self.keys is None else value.values())]
+        self.plain = not any(isinstance(each, Contents) for each in self.parts)
+
+    def fits(self, now: Any) -> bool:
+        """Whether a container holds the same."""
+        if type(now) is not self.kind or len(now) != len(self.parts):
+            return False
+        if self.keys is not None:
+            if list(now) != self.keys:
+                return False
+            now = now.values()
+        return (self.plain and all(map(is_, now, self.parts))) or all(map(fits, now, self.parts))
+
+
+def kept(value: Any) -> Any:
+    """A value as others are compared with it later."""
+    return Contents(value) if isinstance(value, (list, tuple, dict)) else value
+
+
+def fits(now: Any, then: Any) -> bool:
+    """Whether a value is as good as one from before: plain ones and containers may be others."""
+    if isinstance(then, Contents):
+        return then.fits(now)
+    if now is then:
+        return True
+    return type(now) is type(then) and isinstance(then, PLAIN) and repr(now) == repr(then)
+
+
+class NamesGuard:
+    """Values that functions read by name: from around them, and of modules and objects."""
+
+    __slots__ = ("found", "holders", "keys", "nests", "values")
+
+    def __init__(self, found: list[tuple[Any, Any, str, Any]]) -> None:
+        self.found = [(holder, key, name, kept(value)) for holder, key, name, value in found]
+        self._arrange()
+
+    def _arrange(self) -> None:
+        single = [each for each in self.found if not isinstance(each[3], Contents)]
+        self.holders = [each[0] for each in single]
+        self.keys = [each[1] for each in single]
+        self.values = [each[3] for each in single]
+        self.nests = [each for each in self.found if isinstance(each[3], Contents)]
+
+    def holds(self) -> bool:
+        """Whether all are the same; what is equal only may count as another."""
+        if not bound(self.holders, self.keys, self.values):
+            return False
+        return all(then.fits(held_at(holder, key)) for holder, key, _, then in self.nests)
 
     def check(self) -> None:
-        """Raise OutdatedError if it is another now."""
-        now = self.holder.cell_contents if self.key is None else self.holder.get(self.key)
-        if now is not self.value and not self._equals(now):
-            raise OutdatedError(f"'{self.name}' is another value now")
-        if self.parts is not None and tuple(map(id, now)) != self.parts:
-            raise OutdatedError(f"'{self.name}' has other elements now")
+        """Raise OutdatedError if one is another now."""
+        if self.holds():
+            return
+        for holder, key, name, then in self.found:
+            if not fits(held_at(holder, key), then):
+                raise OutdatedError(f"'{name}' is another value now, or holds others")
+        self._renew(self.found)
 
-    def _equals(self, now: Any) -> bool:
-        """Whether another object is as good: a tensor never is, of a list the elements count."""
-        if type(now) is not type(self.value) or isinstance(now, Tensor):
-            return False
-        return self.parts is not None or bool(now == self.value)
+    def settle(self) -> None:
+        """A call has ended: what it has changed itself is none of what it depends on."""
+        if not self.holds():
+            self._renew([each for each in self.found if fits(held_at(each[0], each[1]), each[3])])
+
+    def _renew(self, found: list[tuple[Any, Any, str, Any]]) -> None:
+        self.found = [
+            each if isinstance(each[3], Contents) else (*each[:3], held_at(each[0], each[1]))
+            for each in found
+        ]
+        self._arrange()
 
 
-def _guarded(value: Any) -> bool:
-    """Whether a value that is read by name can change what a program does."""
-    if isinstance(value, (Tensor, *_PLAIN)):
+def settle(guards: list[Any]) -> None:
+    """The first call of a program has ended: leave out what it changes itself."""
+    for guard in guards:
+        if isinstance(guard, NamesGuard):
+            guard.settle()
+
+
+class GroupsGuard:
+    """The groups of optimizers, and the parameters in them."""
+
+    __slots__ = ("each",)
+
+    def __init__(self, optimizers: list[Any]) -> None:
+        self.each = [(o, [list(group["params"]) for group in o.param_groups]) for o in optimizers]
+
+    def holds(self) -> bool:
+        """Whether they are as they were."""
+        for optimizer, known in self.each:
+            groups = optimizer.param_groups
+            if len(groups) != len(known):
+                return False
+            for group, params in zip(groups, known):
+                now = group["params"]
+                if len(now) != len(params) or not all(map(is_, now, params)):
+                    return False
         return True
-    if type(value) in (list, tuple):
-        return all(isinstance(each, (Tensor, *_PLAIN)) for each in value)
-    return False
 
-
-def names_of(function: Any) -> list[NameGuard]:
-    """The values that a function reads by name: from around it, and those of its module."""
-    plain = inspect.unwrap(function)
-    owner = getattr(plain, "__self__", None)
-    plain = getattr(plain, "__func__", plain)
-    code = getattr(plain, "__code__", None)
-    found: list[NameGuard] = []
-    if not isinstance(code, CodeType):
-        return found
-    for name, cell in zip(code.co_freevars, plain.__closure__ or ()):
-        try:
-            value = cell.cell_contents
-        except ValueError:  # it is not bound yet
-            continue
-        if _guarded(value):
-            found.append(NameGuard(cell, None, name, value))
-    for name in code.co_names:
-        for holder in (plain.__globals__, getattr(owner, "__dict__", {})):
-            if name in holder and _guarded(holder[name]):
-                found.append(NameGuard(holder, name, name, holder[name]))
-    return found
+    def check(self) -> None:
+        """Raise OutdatedError if they are not."""
+        if not self.holds():
+            raise OutdatedError("an optimizer has got other parameters")
 
 
 def listed(guards: list[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]] | None:
-    """What hooks, names and modules have to be, in lists: see `compiling.repeated`.
+    """What hooks, modules and others have to be, in lists: see `compiling.repeated`.
 
-    Tensors without hooks, tables that are empty, holders with names and values, and the guards of
-    modules; None if there is more to look at.
+    Tensors without hooks, tables that are empty, guards of names and groups, and those of modules;
+    None if there is more to look at.
     """
     hooks = [guard for guard in guards if isinstance(guard, HookGuard)]
-    names = [guard for guard in guards if isinstance(guard, NameGuard) and guard.parts is None]
     modules = [guard for guard in guards if isinstance(guard, ModulesGuard)]
-    more = len(hooks) + len(names) + len(modules) < len(guards)
-    if more or any(guard.hooked or guard.everyone for guard in hooks):
+    others = [guard for guard in guards if isinstance(guard, (NamesGuard, GroupsGuard))]
+    if any(guard.hooked or guard.everyone for guard in hooks):
         return None
-    bare = [tensor for guard in hooks for tensor in guard.bare]
-    values = [(guard.holder, guard.key, guard.value) for guard in names]
-    return bare, list(_EVERYONE), values, modules
+    return [each for guard in hooks for each in guard.bare], list(_EVERYONE), others, modules
 
 
-def guards_of(function: Any, modules: list[Any], tensors: list[Any]) -> list[Any]:
-    """All that is looked at before each call of a program."""
-    every: dict[int, Any] = {}
-    for module in modules:
-        every.update((id(each), each) for each in module.modules())
-    modules_guards = [ModulesGuard(list(every.values()))] if every else []
-    return [*modules_guards, HookGuard(tensors), *names_of(function)]
+def guards_of(
+    reads: Reads, optimizers: list[Any], tensors: list[Any], bound: list[tuple[Any, Any]]
+) -> list[Any]:
+    """All that is looked at before each call of a program, but for what that binds itself."""
+    places = {(id(holder), key) for holder, key in bound}
+    modules, holders = list(reads.modules.values()), {place[0] for place in places}
+    guards: list[Any] = [ModulesGuard(modules, holders)] if modules else []
+    guards.append(HookGuard(tensors))
+    found = [each for place, each in reads.found.items() if place not in places]
+    if found:
+        guards.append(NamesGuard(found))
+    every = {**reads.optimizers, **{id(each): each for each in optimizers}}
+    return [*guards, GroupsGuard(list(every.values()))] if every else guards

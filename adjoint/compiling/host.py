@@ -17,8 +17,10 @@ from adjoint.call.context import current
 from adjoint.compiling.answers import AnsweredError
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.places import GradientOf, Place
+from adjoint.compiling.reads import putting
 from adjoint.optim.writes import exhaust
 from adjoint.pytree import tree_flatten
+from adjoint.tensors.core import bound
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 _np: Any = numpy_backend.xp
@@ -131,6 +133,11 @@ class HostCall(OnHost):
         self.arrays: list[Any] = arrays  # the values of those that are shown
         self.showing = len(arrays)
 
+    def replace(self, old: Place, new: Place) -> None:
+        """Find a tensor at another place."""
+        self.sources = [(n, new if what is old else what) for n, what in self.sources]
+        self.shown = [(new if place is old else place, *rest) for place, *rest in self.shown]
+
     def specs(self) -> list[Spec]:
         """What its answers look like."""
         return [self.given[number] for number in self.wanted if number >= 0]
@@ -167,6 +174,13 @@ class HostCall(OnHost):
                 f"'{self.name}' changes a tensor from outside in place, or its grad, while the "
                 "compiled program runs, which would not see that. Return the new value, or mark "
                 "it with graph.traceable, so that it is compiled itself"
+            )
+        if not bound(*visit.program.read):
+            for act, *given in map(putting, *visit.program.read):
+                act(*given)
+            raise CompileError(
+                f"'{self.name}' replaces a tensor by another, while the compiled program that has "
+                "read it runs. Mark it with graph.traceable, so that it is compiled itself"
             )
         results = [tensors[number] for number in self.wanted if number >= 0]
         if answer is not None and not any(answer is leaf for leaf in leaves):

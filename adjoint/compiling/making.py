@@ -1,6 +1,8 @@
 """From a function and its arguments to a program: the trace, and what it leaves behind."""
 
 from collections.abc import Callable
+from dataclasses import is_dataclass
+from operator import is_
 from typing import Any
 
 from adjoint.backends import xla
@@ -11,18 +13,32 @@ from adjoint.compiling.guards import guards_of
 from adjoint.compiling.outcomes import Outcome, outcome_of
 from adjoint.compiling.places import Place
 from adjoint.compiling.program import Program
+from adjoint.compiling.reads import Reads, held_at, putting
 from adjoint.compiling.resuming import rest_of
 from adjoint.compiling.tracing import Tracing
+from adjoint.pytree import tree_flatten
+from adjoint.tensors.tensor import Tensor
 
 
 def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: Any) -> Program:
     """The program of a call; everything is as before when it is made, or can't be."""
     name = tracing.name
     outcomes: list[Outcome] = []
+    leaves, _ = tree_flatten((args, kwargs))
+    before: list[tuple[Any, Any]] = []
+    _remember([args, kwargs], before)
+    objects = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
+    held = Reads([function, *objects]).held()
 
     def run() -> list[Any]:
         with Changed({"tracing": tracing}):
-            outcome = outcome_of(tracing, function(*args, **kwargs))
+            answer = function(*args, **kwargs)
+            if _put_back(before):
+                raise CompileError(
+                    "it changes a list, dict or object among its arguments, which would be done "
+                    "while it is traced and not again; return what is new"
+                )
+            outcome = outcome_of(tracing, answer, held)
             outcome.rest, outputs = rest_of(tracing, outcome)
         outcomes.append(outcome)
         return outputs
@@ -38,10 +54,22 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
             name, error, "a value, or a shape that depends on one, is read"
         ) from error
     finally:
+        _put_back(before)
+        for holder, key, tensor in held:
+            now = held_at(holder, key)
+            if now is not tensor and isinstance(now, Tensor):
+                act, *given = putting(holder, key, tensor)
+                act(*given)
         tracing.restore()
     program = Program(tracing, traced, outcomes[0])
     leaves = [r.tensor for r in tracing.lifted.values() if type(r.place) is Place and r.needs_grad]
-    program.guards = guards_of(function, list(tracing.modules.values()), leaves)
+    reads = Reads([function, *objects, *tracing.modules.values()], tracing.host_calls)
+    if tracing.host_calls:
+        steady = [e for e in reads.held() if _is_steady(tracing, e[2]) and type(e[0]) is not list]
+        program.read = ([e[0] for e in steady], [e[1] for e in steady], [e[2] for e in steady])
+    bound = [(holder, key) for holder, key, _, _ in program.bound]
+    program.guards = guards_of(reads, list(tracing.optimizers.values()), leaves, bound)
+    program.named = [(n, t) for n, t in enumerate(tracing.arguments) if reads.has(t)]
     program.spent = tracing.spent
     for call in tracing.host_calls:
         call.forget()
@@ -49,3 +77,40 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     tracing.sharing.clear()
     mark_escaped(name, xla.is_traced)
     return program
+
+
+def _is_steady(tracing: Tracing, tensor: Any) -> bool:
+    """Whether a program reads a tensor, and the same at each call."""
+    record = tracing.lifted.get(id(tensor))
+    return record is not None and type(record.place) is Place
+
+
+def _remember(value: Any, found: list[tuple[Any, Any]]) -> None:
+    """Note what lists, dicts and data classes in a nest hold."""
+    if isinstance(value, (list, tuple)):
+        parts: Any = list(value)
+    elif isinstance(value, dict):
+        parts = dict(value)
+    elif is_dataclass(value) and not isinstance(value, type) and hasattr(value, "__dict__"):
+        value, parts = vars(value), dict(vars(value))
+    else:
+        return
+    if not isinstance(value, tuple):
+        found.append((value, parts))
+    for each in parts.values() if isinstance(parts, dict) else parts:
+        _remember(each, found)
+
+
+def _put_back(found: list[tuple[Any, Any]]) -> bool:
+    """Let them hold the same again; whether one did not."""
+    changed = False
+    for value, parts in found:
+        same = len(value) == len(parts) and all(map(is_, value, parts))
+        if isinstance(parts, dict) and same:
+            same = all(map(is_, value.values(), parts.values()))
+        if same:
+            continue
+        changed = True
+        value.clear()
+        value.update(parts) if isinstance(parts, dict) else value.extend(parts)
+    return changed

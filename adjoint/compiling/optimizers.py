@@ -11,6 +11,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import CompileError, OutdatedError, StatelessError
 from adjoint.optim.elementwise import Counters, floats
+from adjoint.optim.optimizer import _step_post_hooks, _step_pre_hooks
 from adjoint.optim.programs import likeness
 
 _np: Any = numpy_backend.xp
@@ -158,7 +159,7 @@ def _stateless(optimizer: Any, param: Any) -> StatelessError:
 def _hooks_of(optimizer: Any) -> tuple[Any, ...]:
     """The ids of the hooks that are called before and after its steps."""
     before, after = optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks  # noqa: SLF001
-    return tuple(before), tuple(after)
+    return tuple(before), tuple(after), tuple(_step_pre_hooks), tuple(_step_post_hooks)
 
 
 def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:

@@ -4,9 +4,11 @@ from typing import Any
 
 from adjoint.backends import xla
 from adjoint.backends.meshes import pinned
-from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import CompileError
-from adjoint.compiling.places import Lifted, Place
+from adjoint.compiling.host import HostCall
+from adjoint.compiling.memory import overlap
+from adjoint.compiling.places import Argument, Held, Lifted, Place, Shown
+from adjoint.compiling.reads import held_at
 from adjoint.device import device
 from adjoint.pytree import tree_flatten
 from adjoint.tensors.core import NDARRAY
@@ -23,11 +25,14 @@ class Outcome:
         self.changed: list[tuple[Place, int, int]] = []  # whose values, which output, versions
         self.made: list[int] = []  # the outputs that become new tensors
         self.gradients: list[tuple[Place, int, Place | None]] = []  # whose: which is made, or is
-        self.answers: list[tuple[int, Any]] = []  # leaves of the answer: which is made, or what is
+        # Leaves of the answer: which is made, and by which steps it is shown, or what is.
+        self.answers: list[tuple[int, Any]] = []
         self.tree: Any = None
         self.tensors: list[Any] = []  # the new tensors, as the trace has made them
         self.packing: Any = None
         self.rest: Any = None  # where the program rests, if gradients are asked for later
+        self.bound: list[tuple[Any, Any, int, Any]] = []  # who holds what: which is made, or is
+        self.flags: list[tuple[Place, bool]] = []  # whose requires_grad was set
         self.staying: set[int] = set()  # the outputs that belong to tensors on XLA
         self._slots: dict[int, int] = {}
 
@@ -46,9 +51,19 @@ class Outcome:
         return found
 
 
-def outcome_of(tracing: Any, result: Any) -> Outcome:
-    """The outcome of a trace that has ended with this result."""
+def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> Outcome:
+    """The outcome of a trace that has ended with this result, of which others hold tensors."""
     outcome = Outcome()
+    replaced = [(*each, held_at(*each[:2])) for each in held]
+    replaced = [e for e in replaced if e[3] is not e[2] and isinstance(e[3], Tensor)]
+    for holder, key, tensor, _ in replaced:
+        record = tracing.lifted.get(id(tensor))
+        if record is not None and type(record.place) is Place:
+            carried = Held(holder, key)
+            for call in tracing.host_calls:
+                if isinstance(call, HostCall):
+                    call.replace(record.place, carried)
+            record.place = carried
     records: list[Lifted] = list(tracing.lifted.values())
     for record in records:
         _note_changes(tracing, record, outcome)
@@ -56,20 +71,56 @@ def outcome_of(tracing: Any, result: Any) -> Outcome:
         tracing.device = device("xla")  # as nothing that it met is elsewhere
     _refuse_shared(records)
     leaves, outcome.tree = tree_flatten(result)
+    returned = {id(leaf) for leaf in leaves if isinstance(leaf, Tensor)}
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
             outcome.answers.append((-1, leaf))
-        elif id(leaf) in tracing.lifted:
-            outcome.answers.append((-1, tracing.lifted[id(leaf)].place))
-        elif xla.is_traced(leaf.array) or id(leaf.array) in tracing.constants:
-            outcome.answers.append((outcome.slot(leaf), None))
-        else:
-            outcome.answers.append((-1, Place(leaf)))
+            continue
+        place = _place_of(tracing, leaf)
+        answer = _shown(tracing, leaf, returned, outcome) if place is None else (-1, place)
+        outcome.answers.append(answer or (outcome.slot(leaf), None))
+    for holder, key, _, now in replaced:
+        place = _place_of(tracing, now)
+        made = (outcome.slot(now), None) if place is None else (-1, place)
+        outcome.bound.append((holder, key, *made))
     if tracing.device.type != "xla":
         copied = {output for _, output, _ in outcome.changed} - outcome.staying
         outcome.packing = xla.Packing(outcome.arrays, copied, outcome.staying, tracing.met < LONG)
         outcome.arrays = outcome.packing.packed(outcome.arrays)
     return outcome
+
+
+def _place_of(tracing: Any, tensor: Any) -> Place | None:
+    """Where a tensor from outside is found, whether an op has met it or not."""
+    record = tracing.lifted.get(id(tensor))
+    if record is not None:
+        place: Place = record.place
+        return place
+    if xla.is_traced(tensor.array) or id(tensor.array) in tracing.constants:
+        return None
+    number = tracing.numbers.get(id(tensor))
+    return Place(tensor) if number is None else Argument(tensor, number)
+
+
+def _shown(tracing: Any, leaf: Any, returned: set[int], outcome: Outcome) -> tuple[Any, Any] | None:
+    """The answer that a result without history is, if it shares the memory of another tensor.
+
+    That may be one from outside, or another new one among the results.
+    """
+    extras = leaf.extras
+    base, steps = (None, ()) if extras is None else (extras.base, extras.steps)
+    if base is None:
+        base = tracing.sharing.get(id(leaf), [None])[0]
+    if leaf.needs_grad or base is None or base is leaf:
+        return None
+    record = tracing.lifted.get(id(base))
+    if record is not None:
+        if not steps and type(record.array) is not NDARRAY:  # where detach() shares nothing
+            return None
+        return -1, Shown(record.place, steps)
+    if id(base) not in returned or base.needs_grad:
+        return None
+    return outcome.slot(base), steps
 
 
 def _refuse_shared(records: list[Lifted]) -> None:
@@ -79,12 +130,13 @@ def _refuse_shared(records: list[Lifted]) -> None:
         if record.tensor.array is record.tracer:
             continue
         for other in apart:
-            if other is not record and numpy_backend.overlap(record.array, other.array):
+            if other is not record and overlap(record.array, other.array):
                 raise CompileError(
                     f"a tensor of shape {list(record.array.shape)} is changed in place, and shares "
                     f"its memory with one of shape {list(other.array.shape)} that is used too, but "
-                    "is no view of it: it was made outside by detach(), .data or from_numpy(). Use "
-                    "one of the two, or a clone()"
+                    "is no view of it that the trace knows: it was made outside by detach(), "
+                    ".data or from_numpy(), or is a view among the arguments. Use one of the two, "
+                    "or a clone()"
                 )
 
 
@@ -98,7 +150,20 @@ def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:
             "needs a gradient, so that its history would lead from one call to the next; change "
             "it under no_grad(), or by detached values"
         )
+    if record.index >= 0 and tensor.needs_grad is not record.needs_grad:
+        outcome.flags.append((record.place, tensor.needs_grad))
+    if record.node is not None and tensor.gradient is not record.gradient:
+        raise CompileError(
+            f"a backward pass ends at a tensor of shape {list(tensor.shape)} whose history was "
+            "recorded outside, where it would have to go on; return the loss and call backward() "
+            "outside, or pass a detach()ed tensor"
+        )
     if record.index >= 0 and tensor.array is not record.tracer:
+        if record.is_apart and type(record.array) is not NDARRAY:
+            raise CompileError(
+                f"an argument of shape {list(tensor.shape)} is changed in place, and is a view on "
+                "xla, whose base would not change with it; pass the base too, or a clone()"
+            )
         if tuple(tensor.array.shape) != tuple(record.array.shape):
             raise CompileError(
                 f"a tensor from outside has got another shape: {list(record.array.shape)} has "
@@ -113,10 +178,8 @@ def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:
             outcome.staying.add(len(outcome.arrays) - 1)
     if tensor.gradient is record.gradient:
         return
-    if tensor.gradient is None:
-        outcome.gradients.append((record.place, -1, None))
-    elif id(tensor.gradient) in tracing.lifted:
-        other = tracing.lifted[id(tensor.gradient)].place
+    other = None if tensor.gradient is None else _place_of(tracing, tensor.gradient)
+    if tensor.gradient is None or other is not None:
         outcome.gradients.append((record.place, -1, other))
     else:
         slot = outcome.slot(tensor.gradient)

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from adjoint.compiling.reads import held_at
 from adjoint.tensors.core import TensorCore
+from adjoint.tensors.views import replay
 
 
 class Place:
@@ -46,6 +48,43 @@ class GradientOf(Place):
         return self.owner.found(arguments).gradient
 
 
+class Held(Place):
+    """A tensor that something else holds, which each call replaces by another."""
+
+    __slots__ = ("holder", "key")
+
+    def __init__(self, holder: Any, key: Any) -> None:
+        super().__init__(None)
+        self.holder = holder
+        self.key = key
+
+    def found(self, arguments: list[Any]) -> Any:
+        """See Place."""
+        return held_at(self.holder, self.key)
+
+
+class Shown(Place):
+    """What shares the memory of another tensor: a view, or by no steps at all a detached one."""
+
+    __slots__ = ("owner", "steps")
+
+    def __init__(self, owner: Place, steps: tuple[Any, ...]) -> None:
+        super().__init__(None)
+        self.owner = owner
+        self.steps = steps
+
+    def found(self, arguments: list[Any]) -> Any:
+        """See Place."""
+        return shown(self.owner.found(arguments), self.steps)
+
+
+def shown(tensor: Any, steps: tuple[Any, ...] | None) -> Any:
+    """What shares the memory of a tensor; itself, if there is nothing said of steps."""
+    if steps is None:
+        return tensor
+    return replay(tensor, steps) if steps else tensor.detach()
+
+
 def same_at_every_call(places: list[Place]) -> list[Any] | None:
     """The tensors of these places; None if a call decides which they are."""
     return [place.tensor for place in places] if {type(p) for p in places} <= {Place} else None
@@ -57,6 +96,7 @@ class Lifted:
     __slots__ = (
         "accumulator",
         "array",
+        "base",
         "gradient",
         "index",
         "known",
@@ -64,6 +104,7 @@ class Lifted:
         "node",
         "number",
         "place",
+        "steps",
         "tensor",
         "tracer",
         "version",
@@ -85,6 +126,13 @@ class Lifted:
         extras = tensor.extras
         self.accumulator = None if extras is None else extras.accumulator
         self.view_version = 0 if extras is None else extras.view_version
+        self.base = None if extras is None else extras.base
+        self.steps = () if extras is None else extras.steps
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is a view whose base the trace does not know: an argument."""
+        return self.base is not None and self.index >= 0
 
     def sharding(self, spread: Any) -> Any:
         """How it is spread over the devices of a mesh: a gradient is as what it belongs to."""
@@ -108,5 +156,6 @@ class Lifted:
         if extras is not None:
             extras.accumulator = self.accumulator
             extras.view_version = self.view_version
+            extras.base, extras.steps = self.base, self.steps
             if extras.counter is not None:
                 extras.counter.value = self.version

@@ -11,9 +11,20 @@ from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.guards import listed
 from adjoint.compiling.host import Visit
 from adjoint.compiling.inputs import Inputs
+from adjoint.compiling.memory import Memory
 from adjoint.compiling.outcomes import Outcome
 from adjoint.compiling.overwriting import Form, Overwriting, Results
-from adjoint.compiling.places import Argument, GradientOf, Lifted, Place, same_at_every_call
+from adjoint.compiling.places import (
+    Argument,
+    GradientOf,
+    Held,
+    Lifted,
+    Place,
+    Shown,
+    same_at_every_call,
+    shown,
+)
+from adjoint.compiling.reads import putting
 from adjoint.compiling.repeated import BLANK, Kept, Repeated, Replacing
 from adjoint.compiling.resuming import Resumed
 from adjoint.optim.writes import write_at_once
@@ -35,11 +46,14 @@ class Program:
         lasting = [
             record
             for record in tracing.lifted.values()
-            if not isinstance(record.place, (Argument, GradientOf))
+            if not isinstance(record.place, (Argument, GradientOf, Held))
         ]
         self.owners = [record.tensor for record in lasting]
         self.needs_grad = [record.needs_grad for record in lasting]
         self.without = [record.gradient is None for record in lasting]
+        self.memory = Memory(
+            list(tracing.lifted.values()), [place for place, _, _ in outcome.changed]
+        )
         self.copies = Copies(outcome)
         staying = set(self.copies.sources)
         self.varying = [each for each in outcome.changed if each[1] not in staying]
@@ -50,15 +64,27 @@ class Program:
         self.gradients = outcome.gradients
         self.changed = same_at_every_call([place for place, _, _ in self.varying])
         self.leaves = same_at_every_call([place for place, _, _ in self.gradients])
-        self.changes = bool(outcome.changed or outcome.gradients)
+        self.flags = outcome.flags
+        self.bound = outcome.bound
+        self.carried = [
+            (record.place, record.needs_grad, record.gradient is None)
+            for record in tracing.lifted.values()
+            if isinstance(record.place, Held)
+        ]
+        self.changes = bool(outcome.changed or outcome.gradients or outcome.flags or self.bound)
         self.answers = outcome.answers
+        self.inferred = [n for n, each in enumerate(outcome.tensors) if each.inference]
         self.tree = outcome.tree
         flat = self.tree.num_nodes == self.tree.num_leaves + 1
         self.kind = self.tree.type if flat or self.tree.is_leaf() else object  # how it is put up
         self.in_order = [slot for slot, _ in self.answers] == list(range(len(self.made)))
+        self.in_order = self.in_order and all(what is None for _, what in self.answers)
         self.rest = outcome.rest
         self.packing = outcome.packing
         self.guards: list[Any] = []
+        self.read: tuple[list[Any], list[Any], list[Any]] = ([], [], [])  # see Reads.held
+        self.named: list[tuple[int, Any]] = []  # arguments that may also be read by name
+        self.known = set(map(id, self.owners))
         self.spent = False  # it is good for one call
         # Nothing but XLA changes anything: if it fails there is nothing to be undone.
         self.simple = self.xla.only is not None and all(event.only_asks for event in self.events)
@@ -67,7 +93,16 @@ class Program:
         # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
         self.following = self._followed(traced.out_avals) if self.on_xla else []
         self.overwriting: Overwriting | None = None
-        if self.xla.only is not None and self.rest is None and self.on_xla and not INTERPRETED:
+        plain = (
+            not self.flags
+            and not self.bound
+            and not any(
+                what is not None if slot >= 0 else isinstance(what, Shown)
+                for slot, what in self.answers
+            )
+        )
+        plain = plain and self.xla.only is not None and self.rest is None
+        if plain and self.on_xla and not INTERPRETED:
             self.overwriting = self._overwriting(tracing, outcome, traced.out_avals)
 
     # ---- before ----
@@ -76,6 +111,12 @@ class Program:
         """Raise OutdatedError if anything is not as it was when the program was made."""
         for guard in self.guards:
             guard.check()
+        for place, needs_grad, without in self.carried:
+            tensor = place.found([])
+            if not isinstance(tensor, Tensor) or tensor.needs_grad is not needs_grad:
+                raise OutdatedError("what is kept from call to call has changed")
+            if (tensor.gradient is None) is not without:
+                raise OutdatedError("the grad of what is kept from call to call has changed")
         if have_kept(self.owners, self.needs_grad, self.without):
             return
         for tensor, needs_grad, without in zip(self.owners, self.needs_grad, self.without):
@@ -84,6 +125,16 @@ class Program:
             if (tensor.gradient is None) is not without:
                 gone = "is gone" if not without else "is there"
                 raise OutdatedError(f"the grad of a tensor of shape {list(tensor.shape)} {gone}")
+
+    def check_arguments(self, arguments: list[Any]) -> None:
+        """Raise OutdatedError if one is also something else of the program, or is not any more."""
+        if self.memory.looked_at:
+            self.memory.check(arguments)
+        if self.changes and not self.known.isdisjoint(map(id, arguments)):
+            raise OutdatedError("an argument is read by name, too")
+        for number, tensor in self.named:
+            if arguments[number] is not tensor:
+                raise OutdatedError("an argument was read by name, too")
 
     # ---- a call ----
 
@@ -98,6 +149,8 @@ class Program:
             if made is not None:
                 return self.answer(made, arguments)
         self.check()
+        if arguments:
+            self.check_arguments(arguments)
         inputs = self.inputs.gather(arguments)
         if self.copies.targets:  # after the inputs, for which tensors may have got other memory
             self.copies.aim()
@@ -268,6 +321,11 @@ class Program:
                 arrays.append(outputs[output])
             counters += [tensor.counter()] * bumps
         leaves, gradients = self._gradients(arguments, made)
+        for place, needs_grad in self.flags:
+            calls.append((set_attribute, place.found(arguments), "needs_grad", needs_grad))
+        for holder, key, slot, other in self.bound:
+            value = made[slot] if slot >= 0 else other.found(arguments)
+            calls.append(putting(holder, key, value))
         if INTERPRETED:
             calls += [(set_attribute, *each) for each in zip(tensors, repeat("array"), arrays)]
             calls += [(set_attribute, tensor, "known", None) for tensor in tensors]
@@ -319,9 +377,11 @@ class Program:
     def answer(self, made: list[Any], arguments: list[Any]) -> Any:
         """What the function answers, of new tensors and those from outside."""
         leaves = made
+        for slot in self.inferred:
+            made[slot].inference = True
         if not self.in_order:
             leaves = [
-                made[slot]
+                shown(made[slot], what)
                 if slot >= 0
                 else what.found(arguments)
                 if isinstance(what, Place)

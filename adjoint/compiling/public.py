@@ -238,7 +238,11 @@ class Compiled:
         self.count += 1
         if not program.spent:
             signature.programs.insert(0, program)
-        return program.run(call.tensors)
+        from adjoint.compiling.guards import settle  # nn is loaded where modules are
+
+        answer = program.run(call.tensors)
+        settle(program.guards)
+        return answer
 
     def _program(self, call: Call, args: Any, kwargs: Any) -> Any:
         """What a call is traced to, or captured as."""
@@ -252,10 +256,14 @@ class Compiled:
         from adjoint.compiling.tracing import XLA, Tracing
 
         on_xla = any(type(tensor.array) is not NDARRAY for tensor in call.tensors)
-        return program_of(
+        others = [p for each in self.signatures.values() for p in each.programs]
+        known = {id(owner) for program in others for owner in program.owners}
+        program = program_of(
             self.function,
             # Of which no name stays: it refers to all memory that the program may take over.
             Tracing(self.name, call.tensors, XLA if on_xla else CPU, self.answers, self.spread),
             args,
             kwargs,
         )
+        program.named += [(n, t) for n, t in enumerate(call.tensors) if id(t) in known]
+        return program

@@ -20,11 +20,11 @@ class Kept:
         self,
         tensors: tuple[list[Any], list[Any]],
         owners: tuple[list[Any], list[bool], list[bool]],
-        guards: tuple[list[Any], list[Any], list[tuple[Any, Any, Any]], list[Any]],
+        guards: tuple[list[Any], list[Any], list[Any], list[Any]],
     ) -> None:
         self.tensors, self.known = tensors  # which have these arrays
         self.owners, self.needs_grad, self.without = owners  # see have_kept
-        self.bare, self.tables, self.names, self.modules = guards  # see `compiling.guards`
+        self.bare, self.tables, self.others, self.modules = guards  # see `compiling.guards`
 
     def holds(self) -> bool:
         """Whether it all is."""
@@ -35,9 +35,8 @@ class Kept:
         for table in self.tables:
             if table:
                 return False
-        for holder, key, value in self.names:
-            now = holder.cell_contents if key is None else holder.get(key)
-            if now is not value:
+        for other in self.others:
+            if not other.holds():
                 return False
         for guard in self.modules:
             if not hold(guard.owners, guard.names, guard.values):

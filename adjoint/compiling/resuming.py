@@ -23,6 +23,7 @@ class Rest:
 def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
     """Trace the backward of the results of a trace; the outputs that come of it."""
     returned = {slot for slot, _ in outcome.answers if slot >= 0}
+    returned.update(slot for _, _, slot, _ in outcome.bound if slot >= 0)
     slots = [
         slot
         for slot, tensor in enumerate(outcome.tensors)

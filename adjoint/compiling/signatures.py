@@ -31,7 +31,24 @@ class Call:
                 parts.append((first, *_looks(leaf)))
             else:
                 parts.append(_constant(leaf))
+        for tensor in self.tensors:
+            if tensor.extras is not None:
+                parts += _relations(tensor, seen)
         self.key = tuple(parts)
+
+
+def _relations(tensor: Any, seen: dict[int, int]) -> list[Any]:
+    """Which argument a tensor is a view of, and by which steps; the hooks of a leaf."""
+    extras = tensor.extras
+    found: list[Any] = []
+    if id(extras.base) in seen:
+        steps = tuple((op, repr(rest), which) for op, rest, which in extras.steps)
+        found.append((seen[id(tensor)], seen[id(extras.base)], steps))
+    if tensor.node is None:
+        for kind, table in (("hooks", extras.hooks), ("after", extras.post_accumulate)):
+            if table:
+                found.append((seen[id(tensor)], kind, *map(_Same, table.values())))
+    return found
 
 
 def _looks(tensor: Any) -> tuple[Any, ...]:

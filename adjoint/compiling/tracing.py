@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.autograd.function import Function
+from adjoint.autograd.grad_mode import set_grad_enabled
 from adjoint.backends import xla
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.answers import Answers
@@ -10,7 +11,7 @@ from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import DrawCall, EventCall
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.compiling.regions import branched, looped, scanned
-from adjoint.compiling.watching import Event, Watching
+from adjoint.compiling.watching import UNTRACED, Event, Watching
 from adjoint.device import device
 from adjoint.optim.elementwise import narrowed, widened
 from adjoint.tensors.core import NDARRAY, backend_of
@@ -52,6 +53,7 @@ class Tracing(Watching):
         super().__init__(name, where, answers)
         self.spread = spread  # over the devices of a mesh, or None
         self.xp: Any = xla.backend.xp
+        self.arguments = arguments
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
         self.inputs: list[Any] = []  # of each input its Lifted, or the Event that makes it
         self.sharing: dict[int, list[Tensor]] = {}  # tensors on one memory, by id
@@ -88,7 +90,14 @@ class Tracing(Watching):
 
     def _lift(self, tensor: Any, place: Place) -> None:
         base = None if tensor.extras is None else tensor.extras.base
+        apart = base is not None and isinstance(place, Argument) and id(base) not in self.numbers
+        if apart:  # another call may come with a view of another tensor
+            with UNTRACED:
+                tensor.refresh(True)
+            base = None
         record = Lifted(tensor, place, len(self.inputs) if base is None else -1)
+        if apart:
+            tensor.extras.base, tensor.extras.steps = None, ()
         self.lifted[id(tensor)] = record
         if base is not None:
             self.lift(base)
@@ -123,7 +132,8 @@ class Tracing(Watching):
 
     def apart(self, tensor: Tensor) -> Any:
         """A tensor with which XLA computes once more what it has computed already."""
-        return _Apart.apply(tensor)
+        with set_grad_enabled(True):  # so that it needs a gradient as before
+            return _Apart.apply(tensor)
 
     def share(self, source: Tensor, other: Tensor) -> None:
         """Another tensor is made on the memory of one: a change of either is one of both."""

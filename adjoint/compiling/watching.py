@@ -124,6 +124,7 @@ class Watching:
         self.undoing: list[Callable[[], None]] = []  # what puts back what the run changed
         self.chance: dict[int, Kept] = {}  # states of generators, by the ids of what shows them
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
+        self.optimizers: dict[int, Any] = {}  # those that make a step, by id
         self.spent = False  # a once-only hook was called: the program is good for one call
         self.skipping: Any = None  # what says at each call whether a step under way is skipped
         self.calls: Any = None  # the innermost of these, as provenance knows it
@@ -246,10 +247,12 @@ class Watching:
 
     def make_step(self, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:
         """The step of an optimizer; see adjoint.compiling.optimizers."""
+        self.optimizers[id(optimizer)] = optimizer
         make_step(self, optimizer, number, params, writes)
 
     def rate(self, optimizer: Any, number: int, params: list[Any]) -> Any:
         """The learning rate of a group, which is read at each call."""
+        self.optimizers[id(optimizer)] = optimizer
         return rate_of(self, optimizer, number, params)
 
     def number(self, event: Any) -> Tensor:

@@ -1,12 +1,16 @@
 """What all distributions share: shapes, parameters and their checks, and expansion."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.call.context import current
 from adjoint.distributions.constraints import is_dependent
 from adjoint.distributions.parameters import broadcast_all, lazy_property, sum_rightmost
+from adjoint.tensors.concrete import has_values
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
 
@@ -14,6 +18,13 @@ __all__ = ["Distribution", "ExponentialFamily"]
 
 Kind = TypeVar("Kind", bound="Distribution")
 _NONE = Size()
+
+
+def _unfit(name: str, constraint: Any, kind: str, shape: Any, who: str) -> str:
+    return (
+        f"Expected parameter {name} ({kind} of shape {shape}) of distribution {who} to "
+        f"satisfy the constraint {constraint!r}"
+    )
 
 
 class Distribution:
@@ -98,12 +109,11 @@ class Distribution:
             if is_dependent(constraint) or (later and name not in self.__dict__):
                 continue
             value = getattr(self, name)
-            if not constraint.check(value).all():
-                raise ValueError(
-                    f"Expected parameter {name} ({type(value).__name__} of shape "
-                    f"{tuple(value.shape)}) of distribution {self!r} to satisfy the constraint "
-                    f"{constraint!r}, but found invalid values:\n{value}"
-                )
+            self._require(
+                constraint.check(value).all(),
+                value,
+                partial(_unfit, name, constraint),
+            )
 
     def _checked(self, value: Any) -> Any:
         """A value to score; an error where it has the wrong shape or cannot be drawn."""
@@ -138,12 +148,29 @@ class Distribution:
                 stacklevel=4,
             )
             return
-        if not support.check(value).all():
-            raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
-                f"to be within the support ({support!r}) of the distribution {self!r}, "
-                f"but found invalid values:\n{value}"
-            )
+        self._require(
+            support.check(value).all(),
+            value,
+            lambda kind, shape, who: (
+                f"Expected value argument ({kind} of shape {shape}) to be within the support "
+                f"({support!r}) of the distribution {who}"
+            ),
+        )
+
+    def _require(self, valid: Any, value: Any, complaint: Callable[[str, Any, str], str]) -> None:
+        """Raise an error unless a value is valid; in a compiled program, at each of its calls."""
+
+        def check(valid: Any, value: Any) -> None:
+            if not valid:
+                who = repr(self) if tracing is None else type(self).__name__
+                said = complaint(type(value).__name__, tuple(value.shape), who)
+                raise ValueError(f"{said}, but found invalid values:\n{value}")
+
+        tracing = current().tracing
+        if tracing is None or has_values(valid):
+            check(valid, value)
+        else:
+            tracing.ask(check, (valid, value), None)
 
     # ---- expansion ----
 

@@ -241,6 +241,23 @@ def hold(owners: list[dict[Any, Any]], names: list[Any], values: list[list[Any]]
     return True
 
 
+def bound(holders: list[Any], keys: list[Any], values: list[Any]) -> bool:
+    """Whether cells, whose key is None, and dicts have the very values they had."""
+    for number, holder in enumerate(holders):
+        key = keys[number]
+        if key is None:
+            try:
+                now = holder.cell_contents
+            except ValueError:  # it is not bound any more
+                return False
+        else:
+            table: dict[Any, Any] = holder
+            now = table.get(key)
+        if now is not values[number]:
+            return False
+    return True
+
+
 def are_without_hooks(tensors: list[Any]) -> bool:
     """Whether no hook is registered on any of these leaves."""
     for each in tensors:

@@ -156,6 +156,9 @@ class Tensor(TensorCore):
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed; clone() it first"
             )
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.lift(self)  # as it was before
         self.needs_grad = bool(requires_grad)
         return self
 
@@ -177,7 +180,7 @@ class Tensor(TensorCore):
     def grad(self, value: Any) -> None:
         tracing = current().tracing
         if tracing is not None:
-            tracing.lift(self)
+            tracing.lift_all([each for each in (self, value) if isinstance(each, Tensor)])
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(

@@ -217,6 +217,152 @@ def test_arguments_are_inputs_and_may_change():
     assert step.count == 1
 
 
+def test_arguments_that_are_views_are_those_of_the_call():
+    data = adjoint.arange(12.0).reshape(6, 2)
+    double = adjoint.compile(lambda row: row * 2)
+
+    @adjoint.compile
+    def grow(row):
+        row.add_(1)
+        return row.sum()
+
+    for number in range(6):
+        assert double(data[number]).tolist() == [4.0 * number, 4.0 * number + 2]
+    for number in range(6):
+        other = adjoint.zeros(3, 2)
+        assert grow(other[number % 3]).item() == 2.0
+        assert other.sum(1).tolist() == [2.0 if row == number % 3 else 0.0 for row in range(3)]
+        assert other._version == 1
+    assert (double.count, grow.count) == (1, 1)
+    weight = adjoint.ones(3, 2, requires_grad=True)
+    for number in range(4):
+        weight.grad = None
+        adjoint.compile(lambda row: row * row)(weight[number % 3]).sum().backward()
+        assert weight.grad.sum(1).tolist() == [4.0 * (row == number % 3) for row in range(3)]
+
+
+@pytest.mark.parametrize("kind", ["apart", "view", "detached", "state"])
+def test_arguments_that_share_memory_only_in_later_calls(kind):
+    state = adjoint.zeros(2)
+
+    def make():
+        def step(x, other):
+            x.add_(1)
+            state.add_(x)
+            return x + other
+
+        return step
+
+    eager, step = make(), adjoint.compile(make())
+    for _ in range(3):
+        assert step(adjoint.ones(2), adjoint.ones(2)).tolist() == [3.0, 3.0]
+    x = adjoint.ones(2)
+    given = {"apart": x.clone(), "view": x[:], "detached": x.detach(), "state": state}[kind]
+    if kind == "detached":
+        with pytest.raises(CompileError, match="shares its memory"):
+            step(x, given)
+        assert x.tolist() == [1.0, 1.0]
+    else:
+        before = state.clone()
+        found = step(x, given)
+        state.copy_(before)
+        x.fill_(1.0)
+        assert found.tolist() == eager(x, given).tolist()
+    assert step(adjoint.ones(2), adjoint.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_hooks_of_arguments_are_those_of_the_call():
+    log = []
+
+    @adjoint.compile
+    def step(x):
+        (x * x).sum().backward()
+
+    def double(grad):
+        log.append(grad.tolist())
+        return 2 * grad
+
+    for number in range(8):
+        x = adjoint.full((2,), float(number), requires_grad=True)
+        if number % 2:
+            x.register_hook(double)
+        step(x)
+        assert x.grad.tolist() == [(4.0 if number % 2 else 2.0) * number] * 2
+    assert log == [[2.0 * number] * 2 for number in (1, 3, 5, 7)]
+    assert step.count == 2
+
+
+def test_a_backward_pass_that_would_have_to_go_on_outside_is_refused():
+    weight = adjoint.ones(2, requires_grad=True)
+    step = adjoint.compile(lambda x: (x * x).sum().backward())
+    step(weight * 2)
+    with pytest.raises(CompileError, match="whose history was recorded outside"):
+        step(weight * 2)
+    assert weight.grad.tolist() == [8.0, 8.0]
+
+
+@pytest.mark.parametrize("where", ["cpu", "xla"])
+def test_results_are_the_arguments_and_views_that_eager_code_answers(where):
+    state = adjoint.zeros(2, 2, device=where)
+
+    @adjoint.compile
+    def step(x, untouched):
+        made = x * 2
+        state.add_(1)
+        return untouched, x, x[0], state.t(), state.detach(), made, made[1]
+
+    for number in range(1, 5):
+        x, other = (adjoint.full((n, n), float(number), device=where) for n in (2, 3))
+        untouched, same, row, turned, detached, made, part = step(x, other)
+        assert untouched is other
+        assert same is x
+        assert row._base is x
+        assert turned._base is state
+        assert part._base is made
+        row.add_(1)
+        part.add_(1)
+        assert x.tolist() == [[number + 1.0] * 2, [float(number)] * 2]
+        assert made.tolist() == [[2.0 * number] * 2, [2.0 * number + 1] * 2]
+        assert detached.tolist() == turned.tolist() == [[float(number)] * 2] * 2
+        detached.add_(1)  # which is the same memory in main memory alone
+        assert state.tolist() == [[number + float(where == "cpu")] * 2] * 2
+        state.fill_(number)
+    assert step.count == 1
+
+
+@pytest.mark.parametrize("where", ["cpu", "xla"])
+def test_gradients_that_are_set_to_tensors_from_outside(where):
+    weight = adjoint.ones(2, requires_grad=True, device=where)
+    fixed = adjoint.ones(2, device=where)
+
+    @adjoint.compile
+    def step(x, own):
+        weight.grad = x if own else fixed
+
+    for number in range(4):
+        x = adjoint.full((2,), float(number), device=where)
+        step(x, True)
+        assert weight.grad is x
+        step(x, False)
+        assert weight.grad is fixed
+
+
+def test_what_is_set_of_tensors_is_set_at_each_call():
+    @adjoint.compile
+    def step(x):
+        x.requires_grad_()
+        (x * x).sum().backward()
+
+    for number in range(4):
+        x = adjoint.full((2,), float(number))
+        step(x)
+        assert x.requires_grad
+        assert x.grad.tolist() == [2.0 * number] * 2
+    double = adjoint.compile(lambda x: x * 2)
+    with adjoint.inference_mode():
+        assert all(double(adjoint.ones(2)).is_inference() for _ in range(3))
+
+
 def test_results_that_need_a_gradient_have_one():
     model = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
     other = copy.deepcopy(model)

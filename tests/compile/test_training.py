@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("jax")
 
 import adjoint
-from adjoint import autograd, nn, optim
+from adjoint import autograd, distributions, nn, optim
 from adjoint.compiling import CompileError
 from adjoint.optim import lr_scheduler as schedules
 from adjoint.utils.checkpoint import checkpoint
@@ -732,20 +732,49 @@ def test_sparse_gradients_are_refused():
 # ---- other parts ----
 
 
-def test_checkpoints_recompute_with_the_same_chance():
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoints_recompute_with_the_same_chance(reentrant):
     def make():
         net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Dropout(0.5), nn.Linear(4, 4))
-        x = adjoint.randn(3, 4)
+        x = adjoint.randn(3, 4, requires_grad=True)
 
         def step():
             net.zero_grad()
-            out = checkpoint(net, x, use_reentrant=False)
+            x.grad = None
+            out = checkpoint(net, x, use_reentrant=reentrant)
             out.sum().backward()
-            return out, *[p.grad for p in net.parameters()]
+            return out, x.grad, *[p.grad for p in net.parameters()]
 
         return step
 
     assert_alike(make, 4)
+
+
+def test_distributions_draw_and_check_what_they_are_given_at_each_call():
+    def make():
+        mean = adjoint.zeros(3, requires_grad=True)
+
+        def step():
+            mean.grad = None
+            normal = distributions.Normal(mean, 1.0)
+            drawn = normal.rsample((4,))
+            loss = drawn.square().mean() - normal.log_prob(drawn.detach()).mean()
+            loss.backward()
+            kinds = distributions.Categorical(logits=mean.detach()).sample((5,))
+            return loss, kinds, distributions.Gamma(mean.detach().exp(), 1.0).sample(), mean.grad
+
+        return step
+
+    assert_alike(make)
+    scale = adjoint.ones(2)
+    draw = adjoint.compile(lambda: distributions.Normal(0.0, scale).sample())
+    for _ in range(3):
+        draw()
+    state = adjoint.get_rng_state()
+    scale.neg_()
+    with pytest.raises(ValueError, match="Expected parameter scale .* of distribution Normal"):
+        draw()
+    assert adjoint.get_rng_state().tolist() == state.tolist()
 
 
 class Cube(adjoint.autograd.Function):

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from adjoint.autograd.hooks import traceable
 from adjoint.creation.factories import ones_like, rand, rand_like, zeros_like
 from adjoint.nn.module import Module
 from adjoint.nn.utils.convert_parameters import parameters_to_vector
@@ -25,6 +26,7 @@ T_module = TypeVar("T_module", bound=Module)
 Amount = int | float
 
 
+@traceable
 class BasePruningMethod(ABC):
     """A way to choose what is pruned: a subclass defines compute_mask and PRUNING_TYPE.
 

@@ -9,6 +9,7 @@ are kept as buffers. The newer form is `parametrizations.spectral_norm`.
 from typing import Any, TypeVar
 
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.autograd.hooks import traceable
 from adjoint.nn.layers.convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter, is_lazy
@@ -49,6 +50,7 @@ def random_direction(weight: Any, size: int, eps: float) -> Any:
     return normalize(weight.new_empty(size).normal_(0, 1), dim=0, eps=eps)
 
 
+@traceable
 class SpectralNorm:
     """The hook that computes a weight before each call of its module."""
 

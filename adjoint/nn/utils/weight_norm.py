@@ -8,6 +8,7 @@ The newer form is `parametrizations.weight_norm`; this one keeps `weight_g` and 
 import warnings
 from typing import Any, TypeVar
 
+from adjoint.autograd.hooks import traceable
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter, is_lazy
 from adjoint.ops.dims import normal_dim
@@ -48,6 +49,7 @@ def take_off(module: Module, kind: type, name: str) -> None:
     del module._forward_pre_hooks[key]
 
 
+@traceable
 class WeightNorm:
     """The hook that computes a weight before each call of its module."""
 
