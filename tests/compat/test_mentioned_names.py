@@ -52,6 +52,12 @@ def test_the_cpu_is_asked_as_other_devices_are():
     assert torch.cpu.current_device() == "cpu" and torch.cpu.synchronize() is None
 
 
+def test_functions_of_aten_under_one_more_name():
+    functions = torch._C._VariableFunctions
+    assert functions.add is torch.add and functions.zeros is torch.zeros
+    assert "einsum" in dir(functions) and not hasattr(functions, "save")
+
+
 def test_configuration_is_text():
     assert "numpy" in torch.__config__.show()
     assert "hardware_concurrency" in torch.__config__.parallel_info()
