@@ -121,9 +121,6 @@ from adjoint.ops.arranging.conversion import sparse_csc as sparse_csc
 from adjoint.ops.arranging.conversion import sparse_csr as sparse_csr
 from adjoint.ops.arranging.conversion import strided as strided
 from adjoint.ops.arranging.conversion import typename as typename
-from adjoint.ops.matrices.factorizations import TriangularSolution
-from adjoint.ops.matrices.lu import LU
-from adjoint.ops.reducing.histograms import Histogram
 from adjoint.random import Generator as Generator
 from adjoint.random import default_generator as default_generator
 from adjoint.random import get_rng_state as get_rng_state
@@ -136,10 +133,14 @@ from adjoint.return_types import cummax as _cummax
 from adjoint.return_types import cummin as _cummin
 from adjoint.return_types import frexp as _frexp
 from adjoint.return_types import geqrf as _geqrf
+from adjoint.return_types import histogram as _histogram
+from adjoint.return_types import histogramdd as _histogramdd
 from adjoint.return_types import kthvalue as _kthvalue
+from adjoint.return_types import lu_unpack as _lu_unpack
 from adjoint.return_types import mode as _mode
 from adjoint.return_types import sort as _sort
 from adjoint.return_types import topk as _topk
+from adjoint.return_types import triangular_solve as _triangular_solve
 from adjoint.saving.serialization import load as load
 from adjoint.saving.serialization import save as save
 from adjoint.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
@@ -1120,7 +1121,7 @@ def histogram(
     weight: Tensor | None = None,
     density: _bool = False,
     out: tuple[Tensor, ...] | None = None,
-) -> Histogram:
+) -> _histogram:
     """How many elements lie in each bin, and the edges of the bins."""
 def histogramdd(
     input: Tensor,
@@ -1130,7 +1131,7 @@ def histogramdd(
     density: _bool = False,
     *,
     out: tuple[Tensor, ...] | None = None,
-) -> Histogram:
+) -> _histogramdd:
     """How many points lie in each cell, and the edges of the bins of each variable."""
 def hsplit(
     input: Tensor, indices_or_sections: Any, *, out: tuple[Tensor, ...] | None = None
@@ -1446,7 +1447,7 @@ def lu_unpack(
     unpack_pivots: _bool = True,
     *,
     out: tuple[Tensor, ...] | None = None,
-) -> LU:
+) -> _lu_unpack:
     """The matrices P, L and U of an LU factorization; empty those that are not wanted."""
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: _float = 0, reduction: _int = 0
@@ -2319,7 +2320,7 @@ def triangular_solve(
     unitriangular: _bool = False,
     *,
     out: tuple[Tensor, ...] | None = None,
-) -> TriangularSolution:
+) -> _triangular_solve:
     """The solution of A @ X = input, and A, of which one triangle is read."""
 def tril(input: Tensor, diagonal: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """A copy with zeros above a diagonal."""

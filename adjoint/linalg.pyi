@@ -1,14 +1,14 @@
 """The types of linalg.py and of what ops add to it; written by python -m tools.stubs."""
 
-from adjoint.ops.matrices.factorizations import LUWithInfo
-from adjoint.ops.matrices.ldl import LDL
-from adjoint.ops.matrices.ldl import LDLWithInfo
 from adjoint.ops.matrices.linalg import LinAlgError as LinAlgError
-from adjoint.ops.matrices.lu import LU
 from adjoint.return_types import linalg_eig
 from adjoint.return_types import linalg_eigh
 from adjoint.return_types import linalg_inv_ex
+from adjoint.return_types import linalg_ldl_factor
+from adjoint.return_types import linalg_ldl_factor_ex
+from adjoint.return_types import linalg_lu
 from adjoint.return_types import linalg_lu_factor
+from adjoint.return_types import linalg_lu_factor_ex
 from adjoint.return_types import linalg_qr
 from adjoint.return_types import linalg_slogdet
 from adjoint.return_types import linalg_svd
@@ -50,7 +50,7 @@ def inv_ex(
     """The inverse, and 0 for each matrix that has one; the others become NaN."""
 def ldl_factor(
     A: Tensor, *, hermitian: bool = False, out: tuple[Tensor, ...] | None = None
-) -> LDL:
+) -> linalg_ldl_factor:
     """L and D in one matrix, with A = L D L^T (or L D L^H), and the exchanges of rows."""
 def ldl_factor_ex(
     A: Tensor,
@@ -58,7 +58,7 @@ def ldl_factor_ex(
     hermitian: bool = False,
     check_errors: bool = False,
     out: tuple[Tensor, ...] | None = None,
-) -> LDLWithInfo:
+) -> linalg_ldl_factor_ex:
     """linalg.ldl_factor, and the place of the first block of D that is zero, or 0."""
 def ldl_solve(
     LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None
@@ -68,7 +68,7 @@ def lstsq(
     A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None, out: Any = None
 ) -> Any:
     """The X that minimizes the norm of A @ X - B, and facts about the problem."""
-def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None) -> LU:
+def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None) -> linalg_lu:
     """A as P @ L @ U: a permutation, a unit lower and an upper triangular matrix."""
 def lu_factor(
     A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None
@@ -80,7 +80,7 @@ def lu_factor_ex(
     pivot: bool = True,
     check_errors: bool = False,
     out: tuple[Tensor, ...] | None = None,
-) -> LUWithInfo:
+) -> linalg_lu_factor_ex:
     """linalg.lu_factor, and the place of the first zero on the diagonal of U, or 0."""
 def lu_solve(
     LU: Tensor,

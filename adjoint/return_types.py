@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from adjoint.ops.op import TABLE
+from adjoint.ops.signatures import RESULTS
 
 
 def __getattr__(name: str) -> Any:
-    for known in (name, f"{name}_dim"):  # max of all elements is another op than that of rows
-        op = TABLE.get(known)
-        if op is not None and op.outputs is not None:
-            return op.outputs
-    raise AttributeError(f"no op called {name!r} answers a named tuple")
+    found = RESULTS.get(name.removesuffix("_out"))  # PyTorch has classes of their own for out=
+    if found is None:
+        raise AttributeError(f"no op called {name!r} answers a named tuple")
+    return found

@@ -23,11 +23,29 @@ class linalg_slogdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
 
+class slogdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
+class linalg_solve_ex(NamedTuple):
+    result: Tensor
+    info: Tensor
+
 class solve_with_info(NamedTuple):
     result: Tensor
     info: Tensor
 
+class linalg_lstsq(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
 class cholesky_lower_ex(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+class linalg_cholesky_ex(NamedTuple):
     L: Tensor
     info: Tensor
 
@@ -35,10 +53,19 @@ class linalg_qr(NamedTuple):
     Q: Tensor
     R: Tensor
 
+class qr(NamedTuple):
+    Q: Tensor
+    R: Tensor
+
 class linalg_svd(NamedTuple):
     U: Tensor
     S: Tensor
     Vh: Tensor
+
+class svd(NamedTuple):
+    U: Tensor
+    S: Tensor
+    V: Tensor
 
 class aminmax(NamedTuple):
     min: Tensor
@@ -56,6 +83,16 @@ class linalg_lu_factor(NamedTuple):
     LU: Tensor
     pivots: Tensor
 
+class lu_unpack(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
+class linalg_lu(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
 class linalg_eigh(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -68,9 +105,27 @@ class linalg_eig(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
 
+class linalg_lu_factor_ex(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class triangular_solve(NamedTuple):
+    solution: Tensor
+    cloned_coefficient: Tensor
+
 class geqrf(NamedTuple):
     a: Tensor
     tau: Tensor
+
+class linalg_ldl_factor_ex(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class linalg_ldl_factor(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
 
 class ldl_factors(NamedTuple):
     LD: Tensor
@@ -150,3 +205,11 @@ class root_scaled(NamedTuple):
 class lstm_gates(NamedTuple):
     hidden: Tensor
     cell: Tensor
+
+class histogram(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
+class histogramdd(NamedTuple):
+    hist: Tensor
+    bin_edges: tuple[Tensor, ...]

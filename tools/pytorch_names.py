@@ -196,6 +196,10 @@ def names(top: str, path: str) -> tuple[list[str], list[str]]:
     except (ImportError, OSError, RuntimeError):  # it needs a device or a package
         return [], ["*"]
     listed = {*dir(module), *getattr(module, "__all__", ())}
+    # Modules whose attributes are settings: some hide the module they replace, some list them.
+    hidden, settings = getattr(module, "m", None), getattr(module, "_config", None)
+    listed |= {*(vars(hidden) if isinstance(hidden, types.ModuleType) else ())}
+    listed |= {*(settings if isinstance(settings, dict) else ())}
     known = {name: getattr(module, name, None) for name in listed if name[:2] != "__"}
     known = {name: value for name, value in known.items() if is_pytorch_s(name, value)}
     classes = {name for name, value in known.items() if is_type(value)}

@@ -24,8 +24,8 @@ from adjoint.ops.composites import creating, overridable, overridable_by_modes
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.method_order import MethodOrder, TensorFirst
-from adjoint.ops.op import TABLE, NamedOp, Op
-from adjoint.ops.signatures import Described
+from adjoint.ops.op import NamedOp, Op
+from adjoint.ops.signatures import RESULTS, Described
 from adjoint.tensors.tensor import Tensor
 
 HOME = Path(adjoint.__file__).parent
@@ -271,10 +271,11 @@ def tensor_stub() -> str:
 def return_types_stub() -> str:
     """The text of adjoint/return_types.pyi."""
     lines: list[str] = []
-    for op in TABLE.values():
-        if op.outputs is not None:
-            fields = [f"    {field}: Tensor" for field in op.outputs._fields]
-            lines += ["", f"class {op.outputs.__name__}(NamedTuple):", *fields]
+    for name, kind in RESULTS.items():
+        # The edges of a histogram of several variables are several tensors.
+        words = {"bin_edges": "tuple[Tensor, ...]"} if name == "histogramdd" else {}
+        fields = [f"    {field}: {words.get(field, 'Tensor')}" for field in kind._fields]
+        lines += ["", f"class {name}(NamedTuple):", *fields]
     imports = ["from typing import NamedTuple", "from adjoint.tensors.tensor import Tensor"]
     return joined("return_types.py", imports, lines[1:])
 

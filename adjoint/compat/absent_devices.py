@@ -13,6 +13,8 @@ deterministic = False
 allow_tf32 = False
 allow_fp16_reduced_precision_reduction = False
 allow_bf16_reduced_precision_reduction = False
+fp32_precision = "none"
+benchmark_limit = None
 
 
 def is_available() -> bool:

@@ -43,6 +43,12 @@ class Form:
             _argument(part, place > star) for place, part in enumerate(parts[:arrow]) if part != "*"
         ]
         self.returns = tuple(_kind(part) for part in parts[arrow + 1 :])
+        # The names that may be given by place, how many arguments there must be, and all names.
+        self.taking = (
+            [each.name for each in self.arguments if not each.keyword_only],
+            sum(each.default is MISSING for each in self.arguments),
+            {each.name for each in self.arguments},
+        )
 
     def schema(self) -> Schema:
         """The same as a custom op shows it."""

@@ -14,8 +14,7 @@ from adjoint.compat.mirror import ROOT, can_be_imported, make_public
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from adjoint.ops.arranging.conversion import layout, memory_format
-from adjoint.ops.op import TABLE
-from adjoint.ops.signatures import shown_results
+from adjoint.ops.signatures import RESULTS, shown_results
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
 
@@ -59,9 +58,8 @@ def _show_as_torch() -> None:
     for named in (layout, memory_format):
         named.__repr__ = lambda self: f"torch.{self.name}"  # type: ignore[method-assign]
     Size.__repr__ = lambda self: f"torch.Size({list(self)})"  # type: ignore[method-assign]
-    for op in TABLE.values():
-        if op.outputs is not None:
-            op.outputs.__repr__ = lambda self: shown_results(self, "torch")
+    for kind in RESULTS.values():
+        kind.__repr__ = lambda self: shown_results(self, "torch")
     name: Any = lambda self: "torch::autograd::AccumulateGrad"
     setattr(AccumulateGrad, "name", name)  # noqa: B010  # mypy knows a compiled class as fixed
     Tensor.__module__ = "torch"

@@ -106,7 +106,8 @@ _OPTIMIZERS = (
 # What a library or device answers that is not there; it has no parts either.
 ABSENT = "adjoint.compat.absent_devices"
 _ABSENT_PATHS = (
-    "accelerator backends.cpu backends.cuda backends.cudnn backends.mkl backends.miopen "
+    "accelerator backends.cpu backends.cuda backends.cudnn backends.cusparselt backends.kleidiai "
+    "backends.mkl backends.miopen backends.nnpack "
     "backends.mkldnn backends.mps backends.openmp backends.opt_einsum distributed.autograd "
     "distributed.rpc mps mtia xpu"
 )

@@ -59,6 +59,29 @@ def _opaque(name: str, size: int) -> dtype:
     return made
 
 
+class qscheme:
+    """How numbers would be quantised: a name that programs compare with."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+SCHEMES = {
+    name: qscheme(name)
+    for name in (
+        "per_channel_affine",
+        "per_channel_affine_float_qparams",
+        "per_channel_symmetric",
+        "per_tensor_affine",
+        "per_tensor_symmetric",
+    )
+}
 UNHELD_TYPES = {name: _of_eight_bits(name) for name in _FLOAT8} | {
     name: _opaque(name, size)
     for name, size in _OPAQUE.items()

@@ -43,7 +43,7 @@ from adjoint.dtypes import float64, refusing_forward
 from adjoint.ops.as_method import AsMethod, as_attribute
 from adjoint.ops.composites import OTHER_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
-from adjoint.ops.signatures import Described, of_op, shown_results
+from adjoint.ops.signatures import Described, answer_of, of_op
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
 
@@ -558,9 +558,8 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     returns = settings.pop("returns", None)
     if returns is not None:
         known = op.name.removesuffix("_dim")
-        op.outputs = namedtuple(known, returns)  # type: ignore[misc]  # made from data
-        op.outputs.__module__ = "adjoint.return_types"  # where pickle finds it
-        op.outputs.__repr__ = shown_results
+        named = namedtuple(known, returns)  # type: ignore[misc]  # made from data
+        op.outputs = answer_of(known)(named)
     joint = settings.pop("joint", None)
     if joint is not None:
         names, function = joint

@@ -128,6 +128,22 @@ def _with_out(parameters: list[Parameter], result: Any) -> list[Parameter]:
     return [*parameters, Parameter("out", Parameter.KEYWORD_ONLY, default=None, annotation=kind)]
 
 
+RESULTS: dict[str, Any] = {}  # the named tuples that ops answer, by the name of the op
+
+
+def answer_of(name: str) -> Callable[[type], Any]:
+    """A decorator that makes a named tuple the answer of an op, found in adjoint.return_types."""
+
+    def declare(kind: Any) -> Any:
+        kind.__name__ = kind.__qualname__ = name
+        kind.__module__ = "adjoint.return_types"  # where pickle finds it
+        kind.__repr__ = shown_results
+        RESULTS[name] = kind
+        return kind
+
+    return declare
+
+
 def shown_results(results: Any, package: str = "adjoint") -> str:
     """The results of an op as text, a line each."""
     name = type(results).__name__

@@ -163,7 +163,7 @@ def write_result(
         short = op.lane in (dispatch.UNARY, dispatch.BINARY)
         # A forward sees to bools, of which NumPy's functions know less.
         kind = target.array.dtype
-        own = own and (not op.looped or kind is F32 or kind is F64)
+        own = own and (not (op.looped or op.refuses) or kind is F32 or kind is F64)
         if short and own and usual and kind is not BOOLS:
             op.direct(*arrays[: op.required], out=target.array)
             return

@@ -6,17 +6,17 @@ from adjoint.autograd.node import Node
 from adjoint.device import device as _device
 from adjoint.dtypes import dtype as _dtype
 from adjoint.ops.arranging.conversion import layout as _layout
-from adjoint.ops.matrices.factorizations import TriangularSolution
-from adjoint.ops.reducing.histograms import Histogram
 from adjoint.return_types import aminmax as _aminmax
 from adjoint.return_types import cummax as _cummax
 from adjoint.return_types import cummin as _cummin
 from adjoint.return_types import frexp as _frexp
 from adjoint.return_types import geqrf as _geqrf
+from adjoint.return_types import histogram as _histogram
 from adjoint.return_types import kthvalue as _kthvalue
 from adjoint.return_types import mode as _mode
 from adjoint.return_types import sort as _sort
 from adjoint.return_types import topk as _topk
+from adjoint.return_types import triangular_solve as _triangular_solve
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.size import Size
 from builtins import bool as _bool
@@ -684,7 +684,7 @@ class Tensor(TensorCore):
         range: Any = None,
         weight: Tensor | None = None,
         density: _bool = False,
-    ) -> Histogram:
+    ) -> _histogram:
         """How many elements lie in each bin, and the edges of the bins."""
     def hsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """tensor_split by columns: along dimension 1, or 0 of a vector."""
@@ -1492,7 +1492,7 @@ class Tensor(TensorCore):
         """In-place form of transpose."""
     def triangular_solve(
         self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False
-    ) -> TriangularSolution:
+    ) -> _triangular_solve:
         """The solution of A @ X = input, and A, of which one triangle is read."""
     def tril(self, diagonal: _int = 0) -> Tensor:
         """A copy with zeros above a diagonal."""

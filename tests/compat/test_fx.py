@@ -281,6 +281,26 @@ def test_modules_that_the_graph_does_not_use_are_taken_out():
     assert sorted(dict(traced.named_modules())) == ["", "0", "1", "2"]
 
 
+def test_modules_that_were_taken_out_are_not_missed(torch):
+    for library in (compat, torch):
+        made = library.fx.symbolic_trace(
+            library.nn.Sequential(library.nn.ReLU(), library.nn.Tanh())
+        )
+        made.add_submodule("new.inner", library.nn.ReLU())
+        assert made.delete_submodule("0") and made.delete_all_unused_submodules() is None
+        assert [name for name, _ in made.named_modules()] == ["", "1"]
+
+
+@pytest.mark.parametrize("name", ["gelu", "softplus", "softshrink"])
+def test_functions_in_c_are_shown_as_pytorch_shows_them(torch, name):
+    def traced(library):
+        return library.fx.symbolic_trace(lambda x: getattr(library.nn.functional, name)(x))
+
+    assert traced(compat).code == traced(torch).code
+    x = compat.ones(2)
+    assert traced(compat)(x).tolist() == getattr(compat.nn.functional, name)(x).tolist()
+
+
 def test_a_pattern_is_replaced():
     def function(x, y):
         return compat.relu(x + y) * compat.relu(y + x)

@@ -69,6 +69,12 @@ def test_registering_for_an_overload():
     assert set(compat.library.opcheck(op, (x,)).values()) == {"SUCCESS"}
 
 
+def test_a_custom_op_knows_its_overload():
+    own = make_double("overloaded")
+    assert own._opoverload is getattr(compat.ops, NS).overloaded.default
+    assert (own._qualname, own._namespace, own._name) == (own.name, NS, "overloaded")
+
+
 def test_a_mode_sees_custom_ops():
     seen = []
 

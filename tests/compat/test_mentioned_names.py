@@ -1,5 +1,6 @@
 """Names that programs mention and do not call: there, as what they are or as placeholders."""
 
+import importlib
 import pickle
 import sys
 from collections import OrderedDict, namedtuple
@@ -27,6 +28,34 @@ def test_types_that_no_tensor_has(name):
     assert not kind.is_complex and not kind.is_floating_point
     with pytest.raises(TypeError, match=name):
         torch.ones(1, dtype=kind)
+
+
+def test_layouts_and_schemes_that_no_tensor_has():
+    assert isinstance(torch.jagged, torch.layout) and torch.ones(1).layout != torch.jagged
+    assert isinstance(torch.per_tensor_affine, torch.qscheme)
+    assert repr(torch.per_channel_symmetric) == "torch.per_channel_symmetric"
+
+
+def test_settings_that_pytorch_has_are_not_denied():
+    """PyTorch's modules of settings hide their names from dir."""
+    for whole in ("_dynamo.config.suppress_errors", "backends.cudnn.set_flags"):
+        path, _, name = whole.rpartition(".")
+        module = importlib.import_module(f"adjoint.compat.torch.{path}")
+        with pytest.raises(MissingNameError, match="is not in adjoint"):
+            getattr(module, name)
+    assert torch.backends.cudnn.benchmark_limit is None
+    assert torch.backends.nnpack.is_available() is torch.backends.cusparselt.is_available() is False
+
+
+def test_the_cpu_is_asked_as_other_devices_are():
+    assert torch.cpu.is_available() and torch.cpu.device_count() == 1
+    assert torch.cpu.current_device() == "cpu" and torch.cpu.synchronize() is None
+
+
+def test_functions_of_aten_under_one_more_name():
+    functions = torch._C._VariableFunctions
+    assert functions.add is torch.add and functions.zeros is torch.zeros
+    assert "einsum" in dir(functions) and not hasattr(functions, "save")
 
 
 def test_configuration_is_text():

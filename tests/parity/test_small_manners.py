@@ -1,6 +1,7 @@
 """What programs meet by the way: sizes of NumPy's, constructors on arrays, names of nodes."""
 
 import math
+import pickle
 import warnings
 from typing import Any
 
@@ -196,6 +197,29 @@ def test_results_with_names_are_printed_a_line_each(torch):
         assert ours == theirs.replace("torch.", "adjoint.")
     for library in (adjoint, torch):
         assert isinstance(library.ones(2, 3).max(1), library.return_types.max)
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated:UserWarning")
+def test_results_of_composed_functions_are_of_named_types(torch):
+    calls = ["svd(a)", "qr(a)", "slogdet(a)", "linalg.lstsq(a, b)", "linalg.lu(a)"]
+    calls += [
+        "linalg.lu_factor_ex(a)",
+        "lu_unpack(*l.linalg.lu_factor(a))",
+        "linalg.solve_ex(a, b)",
+    ]
+    calls += ["linalg.cholesky_ex(a)", "linalg.ldl_factor(a)", "linalg.ldl_factor_ex(a)"]
+    calls += ["triangular_solve(b, a)", "histogram(b.view(-1), 2)", "histogramdd(a, 2)"]
+    for call in calls:
+        names = []
+        for library in (adjoint, torch):
+            given = {"l": library, "a": library.eye(2) * 2, "b": library.ones(2, 1)}
+            answer = eval(f"l.{call}", given)
+            names.append(type(answer).__name__)
+            assert isinstance(answer, getattr(library.return_types, names[-1]))
+            assert repr(answer).startswith(f"{library.__name__}.return_types.{names[-1]}(\n")
+            assert type(pickle.loads(pickle.dumps(answer))) is type(answer)
+        assert names[0] == names[1], call
+    assert adjoint.return_types.max_out is adjoint.return_types.max
 
 
 @pytest.mark.parametrize("kind", ["bilinear", "nearest"])

@@ -70,8 +70,35 @@ def answered(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
             else:
                 answer = rule(kind, function, tuple(kinds), args, kwargs)
             if answer is not NotImplemented:
-                return answer
+                return conforming(function, answer)
     raise refused(function, [kind.__name__ for kind in kinds])
+
+
+def conforming(function: Any, answer: Any) -> Any:
+    """An answer, if it is what the operation gives; None stands for a tensor that is not there."""
+    form = getattr(function, "form", None)
+    returns = () if form is None else form.returns
+    if not returns:
+        return answer
+    given = [answer] if len(returns) == 1 else answer
+    if isinstance(given, (tuple, list)) and len(given) == len(returns):
+        if all(map(_is_of, returns, given)):
+            return answer
+    shown = type(answer).__name__
+    if isinstance(answer, (tuple, list)):
+        shown += f" of {len(answer)} ({', '.join(type(each).__name__ for each in answer)})"
+    wanted = "a list of Tensors" if returns[0].is_list else "a Tensor"
+    wanted = f"{len(returns)} results" if len(returns) > 1 else wanted
+    raise RuntimeError(f"{function}: __torch_dispatch__ returned a {shown}, not {wanted}")
+
+
+def _is_of(kind: Any, value: Any) -> bool:
+    """Whether a result may be of a kind: tensors are looked at, numbers where they are used."""
+    if not kind.is_tensor:
+        return True
+    if not kind.is_list:
+        return value is None or isinstance(value, Tensor)
+    return isinstance(value, (tuple, list)) and all(isinstance(each, Tensor) for each in value)
 
 
 def refused(function: Any, names: list[str]) -> TypeError:

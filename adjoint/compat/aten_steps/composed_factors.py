@@ -21,7 +21,7 @@ from adjoint.ops.arranging.shape import transpose
 from adjoint.ops.matrices.decompositions import CholeskyEx, Svd, linalg_svd
 from adjoint.ops.matrices.factorizations import LUWithInfo, TriangularSolution
 from adjoint.ops.matrices.linalg import Lstsq, SolveEx, is_vector
-from adjoint.ops.matrices.lu import LU
+from adjoint.ops.matrices.lu import LU, Unpacked
 from adjoint.tensors.tensor import Tensor
 
 
@@ -96,7 +96,7 @@ def _old_lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None
 def _lu_unpack(
     LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> Any:
-    return LU(*_UNPACKED(LU_data, LU_pivots, unpack_data, unpack_pivots))
+    return Unpacked(*_UNPACKED(LU_data, LU_pivots, unpack_data, unpack_pivots))
 
 
 def _lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:

@@ -6,9 +6,11 @@ from adjoint.autograd.function_node import FunctionCtx
 from adjoint.autograd.graph import MutationContext
 from adjoint.autograd.node import Node
 from adjoint.compat.methods.autograd import FUNCTION_CTX, MUTATION_CONTEXT, NODE
+from adjoint.compat.methods.library import CUSTOM_OP
 from adjoint.compat.methods.nn import INSTANCE_NORM, MODULE, RNN_BASE
 from adjoint.compat.methods.optim import OPTIMIZER
 from adjoint.compat.methods.tensor import REPLACED, TENSOR
+from adjoint.library.custom_op import CustomOpDef
 from adjoint.nn.layers.normalization import InstanceNorm
 from adjoint.nn.layers.recurrent import RNNBase
 from adjoint.nn.module import Module
@@ -39,3 +41,4 @@ def attach() -> None:
     give(InstanceNorm, INSTANCE_NORM)
     give(RNNBase, RNN_BASE)
     give(Optimizer, OPTIMIZER)
+    give(CustomOpDef, CUSTOM_OP)

@@ -33,10 +33,10 @@ from adjoint.compat.torch_tree.version import (
     has_openmp as has_openmp,
     has_spectral as has_spectral,
 )
-from adjoint.compat.unheld_types import UNHELD_TYPES
+from adjoint.compat.unheld_types import SCHEMES, UNHELD_TYPES, qscheme as qscheme
 from adjoint.device import device as as_device
 from adjoint.library.streams import Stream as Stream
-from adjoint.ops.arranging.conversion import contiguous_format
+from adjoint.ops.arranging.conversion import contiguous_format, layout
 from adjoint.ops.composites import overridable
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.matrices.matmul import mm
@@ -67,6 +67,7 @@ _segment_reduce = segment_reduce
 _nnpack_available = is_available
 _disable_dynamo = unchanged
 legacy_contiguous_format = contiguous_format
+jagged = layout("jagged")  # no tensor has it
 
 # The samples that distributions are made of, and their slopes.
 _dirichlet_grad = implicit.dirichlet_slope
@@ -98,6 +99,7 @@ globals().update(FAKE_QUANTIZATION)
 globals().update(FOREACH)
 globals().update(FUNCTIONS)
 globals().update(UNHELD_TYPES)
+globals().update(SCHEMES)
 globals().update({name: PRIVATE[name] for name in AT_THE_TOP})
 
 

@@ -38,6 +38,10 @@ class ScriptFunction:
 class TracerWarning(Warning):
     """What a tracer warns of: there is none, so that the warning never comes."""
 
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Nothing is left to do: no warning comes."""
+
 
 def _unwrap_optional(x: Any) -> Any:
     """The value, which must not be None."""

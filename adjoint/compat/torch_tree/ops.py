@@ -80,21 +80,49 @@ class Overload:
         """What is said of it."""
         return list(self.operation.tags) if self._defined_in_python else of_aten(self.__name__)
 
+    @functools.cached_property
+    def form(self) -> Any:
+        """What it takes and gives, where that is known of PyTorch's; None of a custom op."""
+        aten = self.namespace == "aten" and not self._defined_in_python
+        return aten_forms.form(self._name, self.overload) if aten else None
+
     @property
     def _schema(self) -> Any:
         """What it takes and gives."""
         if self._defined_in_python:
             return self.operation.schema
-        form = aten_forms.form(self._name, self.overload)
-        if form is None:
+        if self.form is None:
             raise AttributeError(f"{self}: adjoint has a signature of it, and no schema")
-        return form.schema()
+        return self.form.schema()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
             return offered(self, args, kwargs)
+        if self.form is not None:
+            args = self._taken(args, kwargs)
         answer = self.operation(*args, **kwargs)
         return tuple(answer) if hasattr(answer, "_fields") else answer
+
+    def _taken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """The arguments by position, and those by name that come next; refused if they don't fit.
+
+        adjoint's names of arguments may be others than PyTorch's, and out= is another overload's.
+        """
+        by_place, needed, known = self.form.taking
+        missing_names = []
+        if kwargs:
+            while len(args) < len(by_place) and by_place[len(args)] in kwargs:
+                args = (*args, kwargs.pop(by_place[len(args)]))
+            missing_names = [name for name in kwargs if name not in known]
+        if missing_names:
+            what = f"it takes no argument {missing_names[0]!r}"
+        elif len(args) > len(by_place):
+            what = f"it takes {len(by_place)} arguments by position, not {len(args)}"
+        elif len(args) + len(kwargs) < needed:
+            what = f"it needs {needed} arguments, not {len(args) + len(kwargs)}"
+        else:
+            return args
+        raise RuntimeError(f"{self}: {what}: {self.form.schema()}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _found, (self.namespace, self._name, self.overload)

@@ -23,6 +23,7 @@ from adjoint.ops.matrices.linalg import (
 )
 from adjoint.ops.matrices.matmul import mH
 from adjoint.ops.op import composite, general
+from adjoint.ops.signatures import answer_of
 
 
 def main_diagonal(value: Any) -> Any:
@@ -138,6 +139,7 @@ def cholesky_lower_ex(xp: Any, A: Array, check_errors: bool = False) -> tuple[Ar
     return xp.reshape(xp.stack(factors), A.shape), info
 
 
+@answer_of("linalg_cholesky_ex")
 class CholeskyEx(NamedTuple):
     """What cholesky_ex answers."""
 
@@ -237,10 +239,18 @@ def linalg_qr(xp: Any, A: Array, mode: str = "reduced") -> tuple[Array, Array]:
     return Q, R
 
 
+@answer_of("qr")
+class QR(NamedTuple):
+    """What qr answers."""
+
+    Q: Any
+    R: Any
+
+
 @composite(exact_out=True)
 def qr(input: Value, some: bool = True) -> Any:
     """input as Q @ R, reduced if `some`."""
-    return linalg_qr(input, "reduced" if some else "complete")
+    return QR(*linalg_qr(input, "reduced" if some else "complete"))
 
 
 def reflected(A: Any, tau: Any, other: Any, adjoint: bool = False) -> Any:
@@ -383,6 +393,7 @@ def linalg_svdvals(xp: Any, A: Array, *, driver: str | None = None) -> Array:
     return attempt("linalg_svdvals", NOT_CONVERGED, lambda: xp.linalg.svd(A, compute_uv=False))
 
 
+@answer_of("svd")
 class Svd(NamedTuple):
     """What svd answers."""
 

@@ -23,10 +23,12 @@ from adjoint.ops.matrices.spectra import eigenpairs
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import mean
 from adjoint.ops.shared_rules import refused_derivative
+from adjoint.ops.signatures import answer_of
 
 # ---- LU ----
 
 
+@answer_of("linalg_lu_factor_ex")
 class LUWithInfo(NamedTuple):
     """What lu with get_infos and linalg.lu_factor_ex answer."""
 
@@ -74,6 +76,7 @@ def lu_solve(input: Value, LU_data: Value, LU_pivots: Value) -> Value:
     return linalg_lu_solve(LU_data, LU_pivots, input)
 
 
+@answer_of("triangular_solve")
 class TriangularSolution(NamedTuple):
     """What triangular_solve answers."""
 

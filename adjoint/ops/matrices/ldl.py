@@ -14,11 +14,13 @@ from adjoint.ops.matrices.linalg import LinAlgError, check_matrices
 from adjoint.ops.matrices.lu import check_pivots
 from adjoint.ops.op import composite, general
 from adjoint.ops.shared_rules import refused_derivative
+from adjoint.ops.signatures import answer_of
 from adjoint.tensors.concrete import has_values
 
 _GROWTH = (1 + math.sqrt(17)) / 8  # what a pivot may be smaller than its column
 
 
+@answer_of("linalg_ldl_factor_ex")
 class LDLWithInfo(NamedTuple):
     """What linalg.ldl_factor_ex answers."""
 
@@ -27,6 +29,7 @@ class LDLWithInfo(NamedTuple):
     info: Any
 
 
+@answer_of("linalg_ldl_factor")
 class LDL(NamedTuple):
     """What linalg.ldl_factor answers."""
 

@@ -26,6 +26,7 @@ from adjoint.ops.matrices.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.shared_rules import refused_derivative, zero_of
+from adjoint.ops.signatures import answer_of
 from adjoint.tensors.concrete import concrete, has_values
 from adjoint.tensors.core import TensorCore
 
@@ -312,10 +313,18 @@ def linalg_slogdet(xp: Any, A: Array) -> tuple[Array, Array]:
     return sign, logarithm
 
 
+@answer_of("slogdet")
+class SignAndLogarithm(NamedTuple):
+    """What slogdet answers."""
+
+    sign: Any
+    logabsdet: Any
+
+
 @composite
 def slogdet(input: Value) -> Any:
     """Sign and logarithm of the absolute value of the determinant."""
-    return linalg_slogdet(input)
+    return SignAndLogarithm(*linalg_slogdet(input))
 
 
 @composite
@@ -412,6 +421,7 @@ def linalg_solve(A: Value, B: Value, *, left: bool = True) -> Value:
     return squeeze(solve_matrix(A, unsqueeze(B, -1), left), -1)
 
 
+@answer_of("linalg_solve_ex")
 class SolveEx(NamedTuple):
     """What solve_ex answers."""
 
@@ -553,6 +563,7 @@ def lstsq_facts(xp: Any, A: Array, rcond: Any = None) -> tuple[Array, Array]:
     return xp.sum(kept, axis=-1, dtype="int64"), values
 
 
+@answer_of("linalg_lstsq")
 class Lstsq(NamedTuple):
     """What lstsq answers."""
 

@@ -16,6 +16,7 @@ from adjoint.ops.matrices.linalg import (
 )
 from adjoint.ops.matrices.matmul import matmul, mH
 from adjoint.ops.op import composite, general
+from adjoint.ops.signatures import answer_of
 from adjoint.tensors.concrete import concrete, has_values
 
 
@@ -143,8 +144,9 @@ def _eliminated(xp: Any, A: Any) -> tuple[Any, Any]:
     return A + xp.zeros_like(A), xp.asarray(stacked, dtype="int32")
 
 
-class LU(NamedTuple):
-    """What lu and lu_unpack answer."""
+@answer_of("lu_unpack")
+class Unpacked(NamedTuple):
+    """What lu_unpack answers."""
 
     P: Any
     L: Any
@@ -154,7 +156,7 @@ class LU(NamedTuple):
 @composite(method=False, exact_out=True)
 def lu_unpack(
     LU_data: Value, LU_pivots: Value, unpack_data: bool = True, unpack_pivots: bool = True
-) -> LU:
+) -> Unpacked:
     """The matrices P, L and U of an LU factorization; empty those that are not wanted."""
     if LU_pivots.dtype is not int32:
         raise RuntimeError(f"lu_unpack(): LU_pivots must be int32, got {LU_pivots.dtype}")
@@ -163,16 +165,25 @@ def lu_unpack(
     nothing = LU_data.new_zeros((0,))
     P = permutation(LU_pivots, LU_data) if unpack_pivots else nothing
     if not unpack_data:
-        return LU(P, nothing, nothing)
+        return Unpacked(P, nothing, nothing)
     rank = min(LU_data.shape[-2:])
     left, top = first_of(LU_data, -1, rank), first_of(LU_data, -2, rank)
-    return LU(P, tril(left, -1) + identity_like(left), triu(top))
+    return Unpacked(P, tril(left, -1) + identity_like(left), triu(top))
+
+
+@answer_of("linalg_lu")
+class LU(NamedTuple):
+    """What linalg.lu answers."""
+
+    P: Any
+    L: Any
+    U: Any
 
 
 @composite(home="linalg", exact_out=True)
 def linalg_lu(A: Value, *, pivot: bool = True) -> LU:
     """A as P @ L @ U: a permutation, a unit lower and an upper triangular matrix."""
-    return lu_unpack(*linalg_lu_factor(A, pivot=pivot))
+    return LU(*lu_unpack(*linalg_lu_factor(A, pivot=pivot)))
 
 
 @composite(home="linalg", exact_out=True)

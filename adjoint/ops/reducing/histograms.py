@@ -12,11 +12,21 @@ from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.reducing.statistics import diff
 from adjoint.ops.shared_rules import refused_derivative
+from adjoint.ops.signatures import answer_of
 from adjoint.tensors.tensor import Tensor
 
 
+@answer_of("histogram")
 class Histogram(NamedTuple):
-    """What histogram and histogramdd answer."""
+    """What histogram answers."""
+
+    hist: Any
+    bin_edges: Any
+
+
+@answer_of("histogramdd")
+class Histograms(NamedTuple):
+    """What histogramdd answers."""
 
     hist: Any
     bin_edges: Any
@@ -142,7 +152,7 @@ def _listed(bins: Any) -> Any:
 @composite(method=False)
 def histogramdd(
     input: Value, bins: Any, range: Any = None, weight: Value | None = None, density: bool = False
-) -> Histogram:
+) -> Histograms:
     """How many points lie in each cell, and the edges of the bins of each variable.
 
     The variables are in the last dimension. `bins` is a number, or for each variable a number or a
@@ -152,4 +162,4 @@ def histogramdd(
         raise RuntimeError(f"histogramdd(): expected at least 2 dimensions, got {input.ndim}")
     points = reshape(input, (math.prod(input.shape[:-1]), input.shape[-1]))
     totals, edges = _histogram("histogramdd", points, bins, range, weight, density)
-    return Histogram(totals, tuple(edges))
+    return Histograms(totals, tuple(edges))

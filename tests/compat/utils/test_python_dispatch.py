@@ -216,9 +216,13 @@ def test_a_view_made_in_place_in_a_mode():
 @pytest.mark.parametrize(
     ("program", "what"),
     [
-        (lambda x: x.sin(), r"sin\(\): __torch_dispatch__ returned a str"),
-        (lambda x: x.sort(), r"sort\(\): __torch_dispatch__ returned a str, not 2 results"),
-        (lambda x: compat.zeros(2), "for zeros, not a Tensor"),
+        (lambda x: x.sin(), r"aten.sin.default: __torch_dispatch__ returned a str"),
+        (
+            lambda x: x.sort(),
+            r"aten.sort.default: __torch_dispatch__ returned a str, not 2 results",
+        ),
+        (lambda x: x.split(1), r"aten.split.Tensor: .* returned a str, not a list of Tensors"),
+        (lambda x: compat.zeros(2), "aten.zeros.default: .* not a Tensor"),
     ],
 )
 def test_nonsense_is_named(program, what):
@@ -232,13 +236,56 @@ def test_nonsense_is_named(program, what):
     assert x.sin().requires_grad
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(lambda x: x.sin(), lambda x: x.clone().add_(1), lambda x: x.view(-1)),
+        *(lambda x: compat.ones(2), lambda x: x.sum().item(), lambda x: x.sum().backward()),
+        *(lambda x: compat.nn.functional.linear(x, x.view(1, 2)), lambda x: x.mean() > 0),
+    ],
+)
+@pytest.mark.parametrize("wrap", [lambda y: (y,), lambda y: [y, y], lambda y: ()])
+def test_several_results_in_the_place_of_one_are_named(program, wrap):
+    class Wrapping(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return wrap(func(*args, **(kwargs or {})))
+
+    x = compat.ones(2, requires_grad=True)
+    with Wrapping(), pytest.raises(RuntimeError, match="returned a (tuple|list) of"):
+        program(x)
+    assert x.grad is None and x.sin().requires_grad
+
+
+def test_one_result_in_the_place_of_several_is_named():
+    class Single(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return compat.zeros(3)
+
+    for program in (lambda x: x.split(1), lambda x: x.unbind(0), lambda x: x.topk(1)):
+        with Single(), pytest.raises(RuntimeError, match="returned a Tensor, not"):
+            program(compat.ones(2, requires_grad=True))
+
+
+def test_overloads_take_their_own_arguments_alone(torch):
+    """What another overload takes, out= for example, is refused, as by PyTorch."""
+    for library in (compat, torch):
+        add, x, y = library.ops.aten.add, library.tensor(2), library.tensor(0)
+        assert add.Tensor(self=x, other=x, alpha=2).item() == 6
+        assert add.out(x, x, out=y).item() == y.item() == 4
+        for args, options in (((x, x), {"out": y}), ((x, x), {"beta": 1}), ((x,), {})):
+            with pytest.raises(RuntimeError):
+                add.Tensor(*args, **options)
+        with pytest.raises(RuntimeError):
+            add.Tensor(x, x, 1, 1)
+
+
 def test_too_few_results_are_named():
     class First(TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             return (func(*args, **(kwargs or {}))[0],)
 
     x = compat.ones(2)
-    with First(), pytest.raises(RuntimeError, match="1 results, not 2"):
+    with First(), pytest.raises(RuntimeError, match=r"a tuple of 1 \(Tensor\), not 2 results"):
         x.sort()
 
 

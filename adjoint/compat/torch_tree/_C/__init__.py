@@ -1,5 +1,6 @@
 """torch._C: the part of PyTorch that is written in C++."""
 
+import importlib
 import weakref
 from typing import Any
 
@@ -14,6 +15,7 @@ from adjoint.call.context import (
 )
 from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import change_tracking, open_levels
+from adjoint.compat import pytorch_names
 from adjoint.compat.aten_forms import bound
 from adjoint.compat.dispatch_keys import (
     DispatchKey as DispatchKey,
@@ -41,6 +43,7 @@ from adjoint.device import device as device
 from adjoint.dtypes import dtype as dtype
 from adjoint.library.custom_op import shared
 from adjoint.library.schema_text import parse
+from adjoint.ops import PUBLIC
 from adjoint.ops.matrices.linalg import LinAlgError
 from adjoint.pytree import tree_leaves
 from adjoint.random import Generator as Generator, default_generator as default_generator
@@ -52,6 +55,21 @@ from adjoint.transforms.batches import loops
 parse_schema = parse
 TensorBase = _TensorBase = Tensor
 _LinAlgError = LinAlgError
+
+
+class _VariableFunctionsClass:
+    """The functions of torch that are aten's, under one more name."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not pytorch_names.overloads(name):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(importlib.import_module("adjoint.compat.torch"), name)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in PUBLIC["adjoint"] if pytorch_names.overloads(name)]
+
+
+_VariableFunctions = _VariableFunctionsClass()
 
 # Libraries and devices that PyTorch may have been built for.
 _has_cuda = _has_cudnn = _has_cusparselt = _has_kleidiai = _has_magma = False

@@ -90,7 +90,7 @@ class Writer:
         """The name by which code finds an object."""
         found = None if value is device else resolve_name(value)
         if found is not None and found.startswith("torch."):
-            return found
+            return hint if hint.startswith("torch._C.") else found
         name = self.namespace.create_name(hint, value)
         self.globals[name] = value
         return name

@@ -192,13 +192,14 @@ class GraphModule(Module):
     def delete_all_unused_submodules(self) -> None:
         """Take out the modules that the graph neither calls nor reads from."""
         used: set[str] = set()
+        known = dict(self.named_modules(remove_duplicate=False))
         for node in self.graph.nodes:
             if node.op in ("call_module", "get_attr"):
                 parts = str(node.target).split(".")
                 used.update(".".join(parts[: i + 1]) for i in range(len(parts)))
-                if node.op == "call_module":
-                    inner = self.get_submodule(str(node.target))
-                    used.update(f"{node.target}.{name}" for name, _ in inner.named_modules())
+                if node.op == "call_module" and node.target in known:  # not taken out before
+                    inner = known[node.target].named_modules()
+                    used.update(f"{node.target}.{name}" for name, _ in inner)
         for name in [name for name, _ in self.named_modules() if name and name not in used]:
             self.delete_submodule(name)
 

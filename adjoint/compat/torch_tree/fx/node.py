@@ -106,6 +106,12 @@ def type_text(obj: Any) -> str:
     return repr(obj)
 
 
+# Functions that PyTorch's nn.functional has from a module in C++, as its graphs show.
+_FUNCTIONAL = "torch.nn.functional"
+_IN_C = ["avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear"]
+_IN_C += ["one_hot", "scaled_dot_product_attention", "softplus", "softshrink"]
+
+
 def qualified_name(func: Callable[..., Any]) -> str:
     """Where a function is found: its module and name, torch's for adjoint's own."""
     name: str = func.__name__
@@ -113,7 +119,8 @@ def qualified_name(func: Callable[..., Any]) -> str:
         return name
     found = resolve_name(func)
     if found is not None:
-        return found
+        path, _, last = found.rpartition(".")
+        return f"torch._C._nn.{last}" if path == _FUNCTIONAL and last in _IN_C else found
     if isinstance(func, types.MethodDescriptorType | types.WrapperDescriptorType):
         return f"{func.__objclass__.__module__}.{func.__objclass__.__name__}.{name}"
     if name == "<lambda>":

@@ -31,6 +31,7 @@ from adjoint.compat.aten_steps.answering import (
     asking,
     below_autograd,
     beneath,
+    conforming,
     refused,
     rule_of,
 )
@@ -178,7 +179,7 @@ class TorchDispatchMode(Scope):
         else:
             answer = rule(self, function, kinds, args, kwargs)
         if answer is not NotImplemented:
-            return answer
+            return conforming(function, answer)
         if not kinds:
             raise refused(function, [f"mode {type(self).__name__}"])
         with self:  # which sees what the classes call
