@@ -235,10 +235,11 @@ class Taking:
         return quick(self.ready)
 
 
-@_jax.jit
-def _copied(arrays: list[Any]) -> list[Any]:
-    """Memory of their own: one program for all of them, as copies take long to be asked for."""
+def _copies(arrays: list[Any]) -> list[Any]:
     return [_jax.numpy.array(each, copy=True) for each in arrays]
+
+
+_copied: Final = _jax.jit(_copies)  # one program: copies take long to be asked for one by one
 
 
 def quick(ready: Any) -> Any:

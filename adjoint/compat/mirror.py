@@ -21,7 +21,7 @@ from adjoint.compat.paths import ABSENT, PATHS
 ROOT = "adjoint.compat.torch"
 
 # What a module holds so far, and those that hold all their names because somebody listed them.
-_held = ModuleType.__dict__["__dict__"].__get__
+_held: Any = vars(ModuleType)["__dict__"].__get__
 _listed: set[str] = set()
 
 

@@ -448,12 +448,11 @@ class _Detached(Node):
 
 
 # Those that resize an out= without a word, as PyTorch's do: what makes new tensors, and a few.
-SILENT: Final = frozenset(
-    """
+_WITHOUT_A_WORD: Final = """
     addbmm bernoulli empty eye full linspace logsigmoid logspace lu multinomial narrow_copy normal
     ones rand randint randn randperm zeros
-    """.split()
-)
+"""
+SILENT: Final = frozenset(_WITHOUT_A_WORD.split())
 
 
 def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
