@@ -624,6 +624,10 @@ class Namespace(ABC):
         above = self.above_diagonal(pairs, count)
         return above + self.swapaxes(above, -2, -1)
 
+    def wide_product(self, array: Array, other: Array) -> Array | None:
+        """matmul of 16-bit floats in float32, to be rounded later; None where matmul will do."""
+        return None
+
     def linear(self, input: Array, weight: Array, bias: Array | None) -> Array:
         """input @ weight.T + bias; bias may be None."""
         out = self.matmul(input, weight.T)

@@ -462,6 +462,11 @@ class NumpyNamespace(
             return made.astype(array.dtype)
         return made
 
+    def wide_product(self, array: Any, other: Any) -> Any:
+        if array.dtype.itemsize != 2 or array.dtype.kind in "iu":
+            return None
+        return self.matmul(self.copied(array, np.float32), self.copied(other, np.float32))
+
     def linear(self, input: Any, weight: Any, bias: Any) -> Any:
         if weight.ndim == 2 < input.ndim and input.size:  # one product is faster than one a batch
             rows = self.linear(input.reshape(-1, input.shape[-1]), weight, bias)

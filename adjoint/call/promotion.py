@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.half_precision import is_half
@@ -140,14 +142,19 @@ def promotion(op: "Op", values: list[Any]) -> dtype | None:
     dimensioned: list[dtype] = []
     zero_dim: list[dtype] = []
     numbers: list[dtype] = []
+    scalars: list[Any] = []  # of NumPy: numbers to a tensor, but in rules what forwards answered
+    tensors = False
     for i in op.promotes:
         value = values[i]
         for element in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(element, Tensor):
+                tensors = True
                 kind = from_numpy_dtype(element.array.dtype)
                 (dimensioned if element.array.ndim else zero_dim).append(kind)
             elif isinstance(element, (bool, int, float, complex)):
                 numbers.append(of_python_scalar(element))
+            elif isinstance(element, np.number):
+                scalars.append(element)
             elif lookup(type(element)) is not None:
                 kind = from_numpy_dtype(element.dtype)
                 (dimensioned if element.ndim else zero_dim).append(kind)
@@ -155,6 +162,11 @@ def promotion(op: "Op", values: list[Any]) -> dtype | None:
                 raise TypeError(
                     f"{op.name}(): expected a list of Tensors, got {type(element).__name__} in it"
                 )
+    for scalar in scalars:
+        if tensors:
+            numbers.append(of_python_scalar(scalar.item()))
+        else:
+            zero_dim.append(from_numpy_dtype(scalar.dtype))
     if not (dimensioned or zero_dim or numbers):
         return None
     if not op.bools:

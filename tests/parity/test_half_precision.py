@@ -211,6 +211,23 @@ MADE_OF_SEVERAL = {
     "gru_cell": _cell("gru_cell", 3),
     "rnn_tanh_cell": _cell("rnn_tanh_cell", 1),
     "rnn_relu_cell": _cell("rnn_relu_cell", 1),
+    "linear": (
+        lambda library, x, weight, bias: library.nn.functional.linear(x, weight, bias),
+        [(2, 7, 16), (9, 16), (9,)],
+    ),
+    "addmm": (
+        lambda library, x, a, b: library.addmm(x, a, b),
+        [(1, 9), (7, 16), (16, 9)],
+    ),
+    "addmv": (lambda library, x, a, b: library.addmv(x, a, b), [(7,), (7, 16), (16,)]),
+    "baddbmm": (lambda library, x, a, b: library.baddbmm(x, a, b), [(9,), (3, 7, 16), (3, 16, 9)]),
+    "addbmm": (lambda library, x, a, b: library.addbmm(x, a, b), [(7, 9), (3, 7, 16), (3, 16, 9)]),
+    "batch_norm by known statistics": (
+        lambda library, x, weight, bias: library.nn.functional.batch_norm(
+            x, library.full_like(bias, 0.5), library.full_like(bias, 1.5), weight, bias
+        ),
+        [(4, 3, 6), (3,), (3,)],
+    ),
     "grid_sample": (
         lambda library, images, grid: library.nn.functional.grid_sample(
             images, grid / 2, align_corners=False

@@ -4,6 +4,7 @@ import itertools
 import operator
 import warnings
 
+import numpy as np
 import pytest
 
 import adjoint
@@ -88,3 +89,17 @@ def test_in_place(a, b):
         operator.iadd,
         lambda m: (m.ones(2, dtype=getattr(m, a.name)), m.ones(2, dtype=getattr(m, b.name))),
     )
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.parametrize("kind", ["bool", "uint8", "int32", "float16", "float32", "complex64"])
+def test_numbers_of_numpy_are_numbers(kind, shape):
+    """Their width counts for nothing beside a tensor, with or without dimensions."""
+    for number in (np.int64(2), np.int32(3), np.float32(2.5), np.float64(2.5)):
+        for name in ("add", "mul", "div", "eq"):
+            found = []
+            for library in (adjoint, torch):
+                x = library.ones(shape, dtype=getattr(library, kind))
+                result = getattr(library, name)(x, number)
+                found.append((str(result.dtype).rpartition(".")[2], result.tolist()))
+            assert found[0] == found[1]

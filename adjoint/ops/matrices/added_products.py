@@ -48,7 +48,6 @@ def _added_tangent(
 
 def _added(input: Any, product: Any, beta: Any, alpha: Any, outer: bool = False) -> Any:
     """beta * input + alpha * product in the product's shape; beta 0 drops whatever input is."""
-    same_dtype(input, product)
     lead = product.ndim - input.ndim
     sizes = zip(input.shape, product.shape[max(lead, 0) :])
     if lead < 0 or any(own not in (1, wanted) for own, wanted in sizes):
@@ -58,6 +57,13 @@ def _added(input: Any, product: Any, beta: Any, alpha: Any, outer: bool = False)
         )
     total = _sum_of(input, product, beta, alpha, outer)
     return total if total.dtype == input.dtype else total.astype(input.dtype)  # of bfloat16
+
+
+def _product(xp: Any, input: Any, first: Any, second: Any) -> Any:
+    """What is added to input, of 16-bit floats not rounded yet."""
+    same_dtype(input, first, second)
+    wide = xp.wide_product(first, second)
+    return xp.matmul(first, second) if wide is None else wide
 
 
 def _sum_of(input: Any, product: Any, beta: Any, alpha: Any, outer: bool) -> Any:
@@ -143,8 +149,7 @@ def addmm(
 ) -> Array:
     """beta * input + alpha * (mat1 @ mat2)."""
     check_ndim(mat1, mat2)
-    same_dtype(mat1, mat2)
-    return _added(input, xp.matmul(mat1, mat2), beta, alpha)
+    return _added(input, _product(xp, input, mat1, mat2), beta, alpha)
 
 
 def _addmv_each(
@@ -183,8 +188,7 @@ def addmv(xp: Any, input: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha
     """beta * input + alpha * (mat @ vec)."""
     if mat.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"expected a matrix and a vector, got shapes {shapes_of(mat, vec)}")
-    same_dtype(mat, vec)
-    return _added(input, xp.matmul(mat, vec), beta, alpha)
+    return _added(input, _product(xp, input, mat, vec), beta, alpha)
 
 
 def _baddbmm_each(
@@ -224,7 +228,7 @@ def baddbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
 ) -> Array:
     """beta * input + alpha * (batch1 @ batch2), one product for each batch."""
-    return _added(input, _batch_product(xp, batch1, batch2), beta, alpha)
+    return _added(input, _batch_product(xp, input, batch1, batch2), beta, alpha)
 
 
 def _addbmm_each(
@@ -265,7 +269,7 @@ def addbmm(
     xp: Any, input: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: Any = 1
 ) -> Array:
     """beta * input + alpha * the sum of batch1 @ batch2 over the batches."""
-    product = _batch_product(xp, batch1, batch2)
+    product = _batch_product(xp, input, batch1, batch2)
     return _added(input, xp.sum(product, axis=0, dtype=product.dtype), beta, alpha)
 
 
@@ -284,12 +288,11 @@ def _summed_shape(values: list[Any]) -> tuple[int, ...]:
     return (first.shape[1], second.shape[2]) if first.ndim == second.ndim == 3 else ()
 
 
-def _batch_product(xp: Any, batch1: Any, batch2: Any) -> Any:
+def _batch_product(xp: Any, input: Any, batch1: Any, batch2: Any) -> Any:
     check_ndim(batch1, batch2, ndim=3)
-    same_dtype(batch1, batch2)
     if batch1.shape[0] != batch2.shape[0]:
         raise RuntimeError(f"batches differ in size: {shapes_of(batch1, batch2)}")
-    return xp.matmul(batch1, batch2)
+    return _product(xp, input, batch1, batch2)
 
 
 def _addr_each(

@@ -14,6 +14,7 @@ from adjoint.ops.matrices.einsum import einsum
 from adjoint.ops.matrices.matmul import matmul, mT, turned_product
 from adjoint.ops.neural.batches import joined
 from adjoint.ops.op import composite, general, linear as linear_family
+from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.reducing.reduction import sum
 
 
@@ -110,13 +111,16 @@ def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> A
         raise RuntimeError("input and weight must have the same dtype")
     if bias is not None and bias.dtype is not kind and bias.dtype != kind:
         raise RuntimeError("input, weight and bias must have the same dtype")
-    if kind.kind == "b":
-        refuse_kinds("linear", input, "b")
     if input.shape[-1:] != weight.shape[-1:]:  # a single number has no last dimension
         raise RuntimeError(
             f"the last dimension of input, of shape {list(input.shape)}, must be that of weight, "
             f"{weight.shape[-1]}"
         )
+    if kind.itemsize < 4:
+        refuse_kinds("linear", input, "b")
+        wide = None if bias is None else xp.wide_product(input, weight.T)
+        if wide is not None:  # rounded once, after the sum
+            return narrowed(wide + widened(bias), kind)
     return xp.linear(input, weight, bias)
 
 

@@ -450,6 +450,10 @@ def _with_known_statistics(
     input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, eps: float
 ) -> Any:
     """Normalised by statistics of earlier batches."""
+    if is_half(input.dtype.numpy_dtype):
+        given = (input, running_mean, running_var, weight, bias)
+        wide = [each if each is None else each.to(float32) for each in given]
+        return _with_known_statistics(*wide, eps).to(input.dtype)
     factor = rsqrt(running_var + eps)
     if weight is not None:
         factor = factor * weight
