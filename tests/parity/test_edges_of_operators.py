@@ -198,6 +198,12 @@ LONELY = {
     "isclose of large integers": lambda t: t.isclose(
         t.tensor(2**53), t.tensor(2**53 + 1), rtol=0, atol=0
     ),
+    "arange without room": lambda t: t.arange(2**62),
+    "arange of a large float": lambda t: t.arange(0, 1e30),
+    "nll_loss of a number": lambda t: t.nn.functional.nll_loss(
+        t.ones(()), t.ones(1).long(), reduction="none"
+    ),
+    "sizes times a number": lambda t: t.ones(t.Size([1, 2]) * 2 + (3,) * t.Size([2]).numel()),
     "cond of integers": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.int64)),
     "cond of a vector": lambda t: t.linalg.cond(t.ones(0)),
     "cond of complex": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.complex64)),
