@@ -158,6 +158,21 @@ def test_bools_have_no_whole_quotients(torch: Any, name: str) -> None:
             same(torch, lambda t, a=first, b=second: QUOTIENTS[name](t, t.tensor(a), t.tensor(b)))
 
 
+@pytest.mark.parametrize("kind", ["int64", "uint8", "complex64", "float16"])
+@pytest.mark.parametrize(
+    "name", ["floor_divide_", "remainder_", "fmod_", "lt_", "ge_", "clamp_min_", "relu_", "add_"]
+)
+def test_changes_in_place_refuse_what_functions_do(torch: Any, name: str, kind: str) -> None:
+    """Integers by 0, and an order of complex numbers."""
+    for second in ([2, 1, 0], [2, 1, 1]):
+
+        def call(t: Any, second: Any = second) -> Any:
+            x, y = (t.tensor(each).to(getattr(t, kind)) for each in ([1, 5, -3], second))
+            return getattr(x, name)(*() if name == "relu_" else (y,))
+
+        same(torch, call)
+
+
 LONELY = {
     "clamp_min of complex": lambda t: t.clamp_min(t.tensor([1j]), 0),
     "clamp_max of complex": lambda t: t.clamp_max(t.tensor([1j]), t.tensor([1j])),
