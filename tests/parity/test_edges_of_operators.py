@@ -173,6 +173,33 @@ def test_changes_in_place_refuse_what_functions_do(torch: Any, name: str, kind: 
         same(torch, call)
 
 
+ACTIVATIONS = """
+    relu relu6 leaky_relu elu selu celu gelu softplus logsigmoid hardtanh hardswish hardsigmoid
+    hardshrink softshrink rrelu silu mish
+"""
+ORDERED = {
+    **{
+        name: lambda t, x, name=name: getattr(t.nn.functional, name)(x)
+        for name in ACTIVATIONS.split()
+    },
+    "threshold": lambda t, x: t.nn.functional.threshold(x, 0.1, 0.0),
+    "prelu": lambda t, x: t.nn.functional.prelu(x, x[:1, 0]),
+    "max_pool1d": lambda t, x: t.nn.functional.max_pool1d(x[None], 2),
+    "max_pool2d": lambda t, x: t.nn.functional.max_pool2d(x[None], 2, return_indices=True)[0],
+    "adaptive_max_pool1d": lambda t, x: t.nn.functional.adaptive_max_pool1d(x[None], 1),
+    "scatter_reduce": lambda t, x: x.scatter_reduce(0, t.zeros(4, 4).long(), x, "amin"),
+    "searchsorted": lambda t, x: t.searchsorted(x, x),
+    "soft_margin_loss": lambda t, x: t.nn.functional.soft_margin_loss(x, x),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_complex_numbers_have_no_order(torch: Any, name: str) -> None:
+    """What compares numbers refuses complex ones, and what does not takes them."""
+    for factor in (1 + 0.3j, 1.0):
+        same(torch, lambda t, f=factor: ORDERED[name](t, (t.arange(16.0).view(4, 4) - 5) / 7 * f))
+
+
 LONELY = {
     "clamp_min of complex": lambda t: t.clamp_min(t.tensor([1j]), 0),
     "clamp_max of complex": lambda t: t.clamp_max(t.tensor([1j]), t.tensor([1j])),

@@ -4,12 +4,13 @@ import math
 import warnings
 from typing import Any
 
+from adjoint.call.dispatch import holds_complex
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.dims import broadcast_shape
 from adjoint.ops.elementwise.activation import logsigmoid, sigmoid, softplus
 from adjoint.ops.elementwise.arithmetic import abs, div, sgn
-from adjoint.ops.elementwise.powers import exp, log, square
+from adjoint.ops.elementwise.powers import exp, log, log1p, square
 from adjoint.ops.elementwise.selection import clamp_min, minimum, where
 from adjoint.ops.elementwise.special import xlogy
 from adjoint.ops.matrices.distances import pairwise_distance
@@ -453,7 +454,9 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _check_broadcast("soft_margin_loss", input, target=target)
-    return reduced(softplus(-target * input), reduction)
+    products = -target * input
+    losses = log1p(exp(products)) if holds_complex(products) else softplus(products)
+    return reduced(losses, reduction)
 
 
 @composite(home="nn.functional", native="input target [margin reduction]")
