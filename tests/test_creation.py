@@ -376,3 +376,12 @@ def test_default_device_inside_a_context(torch: Any) -> None:
             library.set_default_device("meta")
             assert library.get_default_device() == library.device("meta")
         assert library.get_default_device() == library.device("cpu")
+
+
+def test_sizes_stay_sizes():
+    """Repeated, joined and cut; an array beside one multiplies its numbers."""
+    size = adjoint.ones(1, 2).shape
+    for found in (size * 2, 2 * size, size + (3,), (3,) + size, size[1:]):
+        assert type(found) is adjoint.Size
+    assert size * 2 == (1, 2, 1, 2)
+    assert (size * np.array([3.0, 4.0])).tolist() == [3.0, 8.0]

@@ -46,6 +46,13 @@ class TensorType(type):
                     f"{first.dtype.name}; convert it with .to()"
                 )
             return aliased(first)
+        if hasattr(first, "untyped"):  # a storage, whose memory it shows
+            held = getattr(first, "dtype", cls.dtype)
+            if held is not cls.dtype:
+                raise RuntimeError(
+                    f"{cls.path}: expected a storage of {cls.dtype.name}, got one of {held.name}"
+                )
+            return aliased(first.untyped().memory.view(cls.dtype))
         where = cls.where if device is None else device
         if is_size(first):
             return zeros(int(first), *args[1:], dtype=cls.dtype, device=where)

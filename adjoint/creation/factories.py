@@ -369,7 +369,8 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
             "arange(): upper bound and lower bound inconsistent with step sign: from "
             f"{start} to {end} by {step}"
         )
-    values = start + step * asked.xp.arange(max(math.ceil(span / stride), 0))
+    (count,) = shape_of("arange", (max(math.ceil(span / stride), 0),))
+    values = start + step * asked.xp.arange(count)
     return asked.listed(values.astype(kind.numpy_dtype))
 
 

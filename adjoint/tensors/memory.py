@@ -161,10 +161,10 @@ def write_result(
             op.mutate(backend.xp, target.array, *arrays[1:])
             return
         short = op.lane in (dispatch.UNARY, dispatch.BINARY)
-        # A forward sees to bools, of which NumPy's functions know less.
+        # For other types a forward does more: it refuses a division by 0, or to order complex ones.
         kind = target.array.dtype
         own = own and (not (op.looped or op.refuses) or kind is F32 or kind is F64)
-        if short and own and usual and kind is not BOOLS:
+        if short and own and usual and kind.kind not in "biucW":
             op.direct(*arrays[: op.required], out=target.array)
             return
         out = dispatch.run_forward(op, backend.xp, arrays)

@@ -40,3 +40,9 @@ class Size(tuple[int, ...]):
 
     def __radd__(self, other: Any) -> "Size":
         return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, count: Any) -> Any:
+        found = tuple(self) * count
+        return Size(found) if isinstance(found, tuple) else found  # an array multiplies numbers
+
+    __rmul__ = __mul__

@@ -25,6 +25,11 @@ CALLS = [
     lambda t: t.FloatTensor(),
     lambda t: t.FloatTensor(3.5),
     lambda t: t.FloatTensor(t.ones(2)),
+    lambda t: t.FloatTensor(t.ones(2).storage()),
+    lambda t: t.DoubleTensor(t.ones(2).storage()),
+    lambda t: t.DoubleTensor(t.ones(2).untyped_storage()),
+    lambda t: t.zeros(1).new(t.ones(2).storage()),
+    lambda t: t.ones(2).int().type(t.Tensor),
     lambda t: t.FloatTensor(t.ones(2).double()),
     lambda t: tuple(t.FloatTensor(2, 3).shape),
     lambda t: tuple(t.DoubleTensor(t.Size([4])).shape),
@@ -206,6 +211,14 @@ def test_range_ends_with_its_end(torch, bounds):
     assert found.dtype is compat.float32 and found.tolist() == wanted.tolist()
     with pytest.raises(RuntimeError), pytest.warns(UserWarning, match="deprecated"):
         compat.range(3, 1)
+
+
+def test_tensors_of_a_storage_show_its_memory():
+    x = compat.arange(3.0)
+    for shown in (compat.FloatTensor(x.storage()), x.new(x.untyped_storage())):
+        before = x.tolist()
+        shown.add_(1)
+        assert x.tolist() == [value + 1 for value in before]
 
 
 def test_storages_write_to_the_tensor():

@@ -158,6 +158,48 @@ def test_bools_have_no_whole_quotients(torch: Any, name: str) -> None:
             same(torch, lambda t, a=first, b=second: QUOTIENTS[name](t, t.tensor(a), t.tensor(b)))
 
 
+@pytest.mark.parametrize("kind", ["int64", "uint8", "complex64", "float16"])
+@pytest.mark.parametrize(
+    "name", ["floor_divide_", "remainder_", "fmod_", "lt_", "ge_", "clamp_min_", "relu_", "add_"]
+)
+def test_changes_in_place_refuse_what_functions_do(torch: Any, name: str, kind: str) -> None:
+    """Integers by 0, and an order of complex numbers."""
+    for second in ([2, 1, 0], [2, 1, 1]):
+
+        def call(t: Any, second: Any = second) -> Any:
+            x, y = (t.tensor(each).to(getattr(t, kind)) for each in ([1, 5, -3], second))
+            return getattr(x, name)(*() if name == "relu_" else (y,))
+
+        same(torch, call)
+
+
+ACTIVATIONS = """
+    relu relu6 leaky_relu elu selu celu gelu softplus logsigmoid hardtanh hardswish hardsigmoid
+    hardshrink softshrink rrelu silu mish
+"""
+ORDERED = {
+    **{
+        name: lambda t, x, name=name: getattr(t.nn.functional, name)(x)
+        for name in ACTIVATIONS.split()
+    },
+    "threshold": lambda t, x: t.nn.functional.threshold(x, 0.1, 0.0),
+    "prelu": lambda t, x: t.nn.functional.prelu(x, x[:1, 0]),
+    "max_pool1d": lambda t, x: t.nn.functional.max_pool1d(x[None], 2),
+    "max_pool2d": lambda t, x: t.nn.functional.max_pool2d(x[None], 2, return_indices=True)[0],
+    "adaptive_max_pool1d": lambda t, x: t.nn.functional.adaptive_max_pool1d(x[None], 1),
+    "scatter_reduce": lambda t, x: x.scatter_reduce(0, t.zeros(4, 4).long(), x, "amin"),
+    "searchsorted": lambda t, x: t.searchsorted(x, x),
+    "soft_margin_loss": lambda t, x: t.nn.functional.soft_margin_loss(x, x),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_complex_numbers_have_no_order(torch: Any, name: str) -> None:
+    """What compares numbers refuses complex ones, and what does not takes them."""
+    for factor in (1 + 0.3j, 1.0):
+        same(torch, lambda t, f=factor: ORDERED[name](t, (t.arange(16.0).view(4, 4) - 5) / 7 * f))
+
+
 LONELY = {
     "clamp_min of complex": lambda t: t.clamp_min(t.tensor([1j]), 0),
     "clamp_max of complex": lambda t: t.clamp_max(t.tensor([1j]), t.tensor([1j])),
@@ -198,6 +240,12 @@ LONELY = {
     "isclose of large integers": lambda t: t.isclose(
         t.tensor(2**53), t.tensor(2**53 + 1), rtol=0, atol=0
     ),
+    "arange without room": lambda t: t.arange(2**62),
+    "arange of a large float": lambda t: t.arange(0, 1e30),
+    "nll_loss of a number": lambda t: t.nn.functional.nll_loss(
+        t.ones(()), t.ones(1).long(), reduction="none"
+    ),
+    "sizes times a number": lambda t: t.ones(t.Size([1, 2]) * 2 + (3,) * t.Size([2]).numel()),
     "cond of integers": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.int64)),
     "cond of a vector": lambda t: t.linalg.cond(t.ones(0)),
     "cond of complex": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.complex64)),

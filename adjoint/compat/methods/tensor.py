@@ -24,6 +24,7 @@ from adjoint.compat.torch_tree.utils._python_dispatch import (
     make_wrapper_subclass,
     undispatched,
 )
+from adjoint.dtypes import get_default_dtype
 from adjoint.ops.arranging.conversion import (
     alias,
     channels_last,
@@ -58,7 +59,7 @@ def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
         return type_(self).replace("adjoint.", "torch.", 1)
     if isinstance(dtype, TensorType):
         return self.to(device=dtype.where, dtype=dtype.dtype)
-    return type_(self, dtype)
+    return type_(self, get_default_dtype() if dtype is Tensor else dtype)
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:

@@ -18,6 +18,7 @@ from adjoint.ops.arranging.indexing import (
 )
 from adjoint.ops.arranging.shape import basic_index, reshape
 from adjoint.ops.dims import check_positions, normal_dim
+from adjoint.ops.elementwise.comparison import refuse_complex
 from adjoint.ops.op import general
 from adjoint.ops.shared_rules import zero_of
 
@@ -258,6 +259,8 @@ def _parts_to_take_in(
     """What is taken in: where to, at which places, what, and along which axis; or a refusal."""
     if reduce not in _COMBINE:
         raise RuntimeError(f"reduce must be sum, prod, mean, amax or amin, got {reduce!r}")
+    if reduce in ("amax", "amin"):
+        refuse_complex(reduce, input)
     same_dtype("src", input, src)
     whole, chosen, values = lifted(input), lifted(index), lifted(src)
     axis = normal_dim(dim, input.ndim)

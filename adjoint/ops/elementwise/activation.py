@@ -10,6 +10,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import cat, narrow, reshape
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.arithmetic import abs, div, mul, sub
+from adjoint.ops.elementwise.comparison import refuse_complex
 from adjoint.ops.elementwise.powers import exp
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.elementwise.special import error_function
@@ -22,6 +23,12 @@ from adjoint.tensors.core import TensorCore
 
 
 def _floats_only(name: str, array: Any) -> None:
+    """Refuse data types in which the result could not be expressed, and numbers without order."""
+    refuse_complex(name, array)
+    _no_integers(name, array)
+
+
+def _no_integers(name: str, array: Any) -> None:
     """Refuse data types in which the result could not be expressed."""
     if array.dtype.kind in "biu":
         raise NotImplementedError(
@@ -124,7 +131,7 @@ def silu_back(xp: Any, slope: Array, input: Array) -> Array:
 )
 def silu(xp: Any, input: Array) -> Array:
     """input * sigmoid(input)."""
-    _floats_only("silu", input)
+    _no_integers("silu", input)
     return xp.in_blocks(lambda x: xp.divide(x, 1 + xp.exp(-x)), input)
 
 
@@ -158,7 +165,7 @@ def mish_back(xp: Any, slope: Array, input: Array) -> Array:
 )
 def mish(xp: Any, input: Array) -> Array:
     """input * tanh(softplus(input))."""
-    _floats_only("mish", input)
+    _no_integers("mish", input)
     return xp.in_blocks(lambda x: x * xp.tanh(xp.logaddexp(x, 0)), input)
 
 
@@ -255,6 +262,7 @@ def relu_back(xp: Any, slope: Array, output: Array) -> Array:
 )
 def relu(xp: Any, input: Array) -> Array:
     """input where it is positive, else 0."""
+    refuse_complex("relu", input)
     return xp.relu(input)
 
 
@@ -348,6 +356,7 @@ def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0)
     """input, but at least min_val and at most max_val."""
     if min_val > max_val:
         raise ValueError(f"min_val={min_val} is above max_val={max_val}")
+    refuse_complex("hardtanh", input)
     return xp.clip(input, min_val, max_val).astype(input.dtype)
 
 
@@ -360,6 +369,7 @@ def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0)
 )
 def relu6(xp: Any, input: Array) -> Array:
     """input, but at least 0 and at most 6."""
+    refuse_complex("relu6", input)
     return xp.clip(input, 0, 6)
 
 
@@ -432,6 +442,7 @@ def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
 )
 def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     """input where it is above threshold, else value."""
+    refuse_complex("threshold", input)
     return xp.where(input <= threshold, value, input).astype(input.dtype)
 
 
@@ -459,6 +470,7 @@ def tanhshrink(input: Value) -> Value:
 )
 def leaky_by(xp: Any, input: Array, weight: Array) -> Array:
     """input where it is positive, else weight * input."""
+    refuse_complex("prelu", input)
     return xp.where(input > 0, input, input * weight)
 
 

@@ -120,6 +120,8 @@ def nll_loss(
     """The negative log likelihood of the target classes, given log-probabilities."""
     refuse_kinds("nll_loss", input, "ciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
+    if not input.ndim:
+        raise ValueError("nll_loss(): expected an input of 1 or more dimensions")
     if input.ndim == 1:
         if target.numel() != 1:
             raise ValueError(

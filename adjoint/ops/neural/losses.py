@@ -4,6 +4,7 @@ import math
 import warnings
 from typing import Any
 
+from adjoint.call.dispatch import holds_complex
 from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze
@@ -461,8 +462,8 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _check_broadcast("soft_margin_loss", input, target=target)
-    inner = -target * input
-    losses = log1p(exp(inner)) if inner.dtype.is_complex else softplus(inner)
+    products = -target * input
+    losses = log1p(exp(products)) if holds_complex(products) else softplus(products)
     return reduced(losses, reduction)
 
 

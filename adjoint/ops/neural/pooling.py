@@ -15,6 +15,7 @@ from adjoint.ops.arranging.shape import flatten, reshape
 from adjoint.ops.dims import check_positions
 from adjoint.ops.elementwise.activation import relu
 from adjoint.ops.elementwise.arithmetic import abs, mul, sign
+from adjoint.ops.elementwise.comparison import refuse_complex
 from adjoint.ops.elementwise.powers import pow
 from adjoint.ops.neural.convolution import batched, each
 from adjoint.ops.op import composite, general, linear
@@ -215,6 +216,7 @@ def max_pool_values(
     xp: Any, images: Array, kernel: Any, stride: Any, padding: Any, dilation: Any
 ) -> Array:
     """The maximum of each window of (batch, channels, *sizes); padding is a pair for each size."""
+    refuse_complex("max_pool", images)
     if math.prod(kernel) >= MANY_PLACES:
         found = _looped(xp, images, kernel, stride, padding, dilation)
         if found is not None:

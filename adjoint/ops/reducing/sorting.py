@@ -579,6 +579,7 @@ def searchsorted(
         raise RuntimeError("side='left' and right=True are opposites: give one of them")
     if sorted_sequence.ndim == 0:
         raise RuntimeError("sorted_sequence must have at least one dimension")
+    refuse_complex(sorted_sequence)
     if sorter is not None:
         sorted_sequence = _sorted_by(xp, sorted_sequence, sorter)
     where_equal = "right" if right else side or "left"
