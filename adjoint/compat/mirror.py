@@ -21,7 +21,7 @@ from adjoint.compat.paths import ABSENT, PATHS
 ROOT = "adjoint.compat.torch"
 
 # What a module holds so far, and those that hold all their names because somebody listed them.
-_held = ModuleType.__dict__["__dict__"].__get__
+_held: Any = vars(ModuleType)["__dict__"].__get__
 _listed: set[str] = set()
 
 
@@ -35,7 +35,7 @@ class Mirror(ModuleType):
             _listed.add(self.__name__)
             for name in dir(self):
                 hasattr(self, name)  # which has looked it up
-        return _held(self)  # type: ignore[no-any-return]
+        return _held(self)  # type: ignore[no-any-return]  # of a descriptor
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":

@@ -36,7 +36,7 @@ from adjoint.ops.arranging.conversion import (
 )
 from adjoint.ops.composites import answered_below
 from adjoint.tensors.methods import derived
-from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import replay
 

@@ -352,7 +352,7 @@ def _keep(storage: UntypedStorage, tensor: Tensor) -> None:
         _of_tensors[id(holder)] = storage
 
 
-def _base(tensor: Tensor) -> Tensor | None:
+def _base(tensor: Tensor) -> Any:
     """The tensor that a view shows; None if it is none."""
     return None if tensor.extras is None else tensor.extras.base
 

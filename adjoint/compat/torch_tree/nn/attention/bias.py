@@ -5,7 +5,10 @@ import warnings
 from typing import Any, Self
 
 from adjoint.creation.factories import empty, ones
+from adjoint.dtypes import bool_
 from adjoint.nn.functional import scaled_dot_product_attention
+from adjoint.ops.arranging.arrange import tril
+from adjoint.tensors.subclass import as_subclass, torch_function
 from adjoint.tensors.tensor import Tensor
 
 __all__ = ["CausalBias", "CausalVariant", "causal_lower_right", "causal_upper_left"]
@@ -28,7 +31,7 @@ class CausalBias(Tensor):
     def __new__(cls, variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> Self:
         if not isinstance(variant, CausalVariant):
             raise TypeError(f"CausalBias(): variant must be a CausalVariant, got {variant!r}")
-        made: Self = empty(variant, seq_len_q, seq_len_kv).as_subclass(cls)
+        made: Self = as_subclass(empty(variant, seq_len_q, seq_len_kv), cls)
         made.variant, made.seq_len_q, made.seq_len_kv = variant, seq_len_q, seq_len_kv
         return made
 
@@ -44,7 +47,9 @@ class CausalBias(Tensor):
         """The mask as bools: True where a query may look."""
         lower = self.variant is CausalVariant.LOWER_RIGHT
         beyond = self.seq_len_kv - self.seq_len_q if lower else 0
-        return ones(self.seq_len_q, self.seq_len_kv, dtype=bool, device=device).tril(beyond)
+        every = ones(self.seq_len_q, self.seq_len_kv, dtype=bool_, device=device)
+        mask: Tensor = tril(every, beyond)
+        return mask
 
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return repr(self._materialize())
@@ -53,7 +58,7 @@ class CausalBias(Tensor):
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is scaled_dot_product_attention:
             return _attention(*args, **(kwargs or {}))
-        return super().__torch_function__(func, types, args, kwargs or {})
+        return torch_function(cls, func, types, args, kwargs)
 
 
 def _attention(
