@@ -35,7 +35,7 @@ class Mirror(ModuleType):
             _listed.add(self.__name__)
             for name in dir(self):
                 hasattr(self, name)  # which has looked it up
-        return _held(self)  # type: ignore[no-any-return]
+        return _held(self)  # type: ignore[no-any-return]  # of a descriptor
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":

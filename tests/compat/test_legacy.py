@@ -1,5 +1,8 @@
 """Old constructors, types, storages and assert_close do what PyTorch's do."""
 
+import pickle
+import weakref
+
 import numpy as np
 import pytest
 
@@ -259,3 +262,28 @@ def test_a_class_with_an_array_of_its_own(torch):
         return [*log, held.tolist(), held.array.shape, named.array, (named + 1).tolist()]
 
     assert outcome(compat) == outcome(torch)
+
+
+def test_a_storage_is_one_for_all_that_show_its_memory():
+    x = compat.ones(4)
+    storage = x.untyped_storage()
+    assert all(each.untyped_storage() is storage for each in (x, x[1:], x.view(2, 2), x.detach()))
+    assert x.clone().untyped_storage() is not storage
+    storage.resize_(0)
+    assert x.untyped_storage() is storage
+    fake = compat.empty(3, device="meta")
+    assert fake.untyped_storage() is fake[1:].untyped_storage()
+    assert fake.untyped_storage() is not compat.empty(3, device="meta").untyped_storage()
+
+
+def test_a_storage_lives_as_long_as_a_tensor_that_was_asked_for_it():
+    x = compat.ones(4)
+    known = weakref.ref(x[1:].untyped_storage())
+    x.untyped_storage().mark = "kept"
+    assert x.untyped_storage().mark == "kept"
+    assert known() is x.untyped_storage()
+    del x
+    assert known() is None
+    alone = compat.tensor([1, 2], dtype=compat.uint8).untyped_storage()
+    assert alone.tolist() == [1, 2]
+    assert pickle.loads(pickle.dumps(alone)).tolist() == [1, 2]

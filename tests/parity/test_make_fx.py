@@ -60,6 +60,44 @@ def flat(nest):
     return [] if nest is None else [nest]
 
 
+def changed_in_place(x):
+    y = x.sin()
+    y.add_(1)
+    z = y * 2
+    z.t_()
+    w = z.exp()
+    shown = w.detach()
+    shown.zero_()
+    return w + z, shown
+
+
+KEPT_RESULTS = {
+    "tanh": lambda x: (x.tanh() ** 2).sum(),
+    "sigmoid": lambda x: x.sigmoid() * 3,
+    "exp": lambda x: x.exp() + x,
+    "softmax": lambda x: x.softmax(-1) * x,
+    "changes": changed_in_place,
+}
+
+
+@pytest.mark.parametrize("name", KEPT_RESULTS)
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_result_is_told_from_what_shares_its_memory(torch, name, recorded):
+    """Where a graph took detach() for what it detaches, it passed no gradient on."""
+    made = []
+    for library in (compat, torch):
+        x = library.ones(2, 3, requires_grad=recorded)
+        made.append(make_fx(library, KEPT_RESULTS[name])(x))
+    assert made[0].code == made[1].code
+
+
+def test_a_graph_of_recorded_calls_passes_gradients_on():
+    x = compat.ones(2, requires_grad=True)
+    made = make_fx(compat, lambda x: (x.tanh() ** 2).sum())(x)
+    made(x).backward()
+    assert x.grad is not None
+
+
 def test_arguments_may_be_nests(torch):
     codes = []
     for library in (compat, torch):

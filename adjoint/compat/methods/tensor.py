@@ -18,6 +18,7 @@ from adjoint.compat.torch_tree.storage import (
     TypedStorage,
     UntypedStorage,
     elements_for,
+    storage_of,
 )
 from adjoint.compat.torch_tree.utils._python_dispatch import (
     make_subclass,
@@ -36,7 +37,7 @@ from adjoint.ops.arranging.conversion import (
 )
 from adjoint.ops.composites import answered_below
 from adjoint.tensors.methods import derived
-from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
 from adjoint.tensors.views import replay
 
@@ -64,12 +65,9 @@ def type(self: Any, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The bytes that the tensor and its views show."""
-    refusal = None if self.layer is None else self.layer.value_refused()
-    if refusal is None or not self.layer.wraps:
+    if self.layer is not None and not self.layer.wraps:
         return UntypedStorage(self)
-    made = UntypedStorage(Tensor(self.array, AS_IS))  # only looks, which have an identity
-    made.refusal = refusal
-    return made
+    return storage_of(self, None if self.layer is None else self.layer.value_refused())
 
 
 def storage(self: Tensor) -> TypedStorage:

@@ -25,6 +25,11 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 # zero, shown at every place. An array takes its entry along.
 _emptied: dict[int, tuple[Any, ...]] = {}
 
+# The one storage of each array's memory, by the array's id, and those that tensors keep alive
+# because they were asked for them, by the tensor's: trackers of memory go by what it is.
+_of_arrays: weakref.WeakValueDictionary[int, "UntypedStorage"] = weakref.WeakValueDictionary()
+_of_tensors: dict[int, "UntypedStorage"] = {}
+
 
 def _unseen() -> Changed:
     """As a context: a storage is no tensor, and nobody sees it made."""
@@ -55,7 +60,9 @@ class UntypedStorage:
     """The bytes that a tensor and its views show, a number of new ones, or those of a sequence."""
 
     refusal: str | None = None  # why the memory has no address: a class only shows its looks
-    shown_by: Tensor | None = None  # the tensor it was asked of, which shows it after a change
+    asker: Any = None  # a reference to the tensor it was asked of, which shows it after a change
+    of_view: bool = False  # whether that is a view, whose base would not know of a change
+    origin: Any = None  # the array that has the memory
     filename: str | None = None  # of the file that changes go to
 
     def __init__(self, source: Any = 0, *, device: Any = None) -> None:
@@ -68,6 +75,19 @@ class UntypedStorage:
         made = cls._on(_mapped(filename, shared, nbytes))
         made.filename = filename if shared else None
         return made
+
+    @property
+    def shown_by(self) -> Tensor | None:
+        """The tensor it was asked of last; None if there is none, or no more."""
+        return None if self.asker is None else self.asker()
+
+    @shown_by.setter
+    def shown_by(self, tensor: Tensor | None) -> None:
+        self.asker = None if tensor is None else weakref.ref(tensor)
+        self.of_view = tensor is not None and _base(tensor) is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: vars(self)[name] for name in ("memory", "filename") if name in vars(self)}
 
     @property
     def device(self) -> Any:
@@ -147,16 +167,17 @@ class UntypedStorage:
         before, memory = self.memory, zeros(size, dtype=self.memory.dtype)
         count = min(size, self.size())
         memory[:count] = before[:count]
-        if self.shown_by is not None:
-            _show(self.shown_by, memory)
+        tensor = self.shown_by
+        if tensor is not None:
+            _show(tensor, memory)
+            _keep(self, tensor)
         self.memory = memory
 
     def _kept_by_others(self) -> str | None:
         """Why the memory can't change: what else shows it would not know."""
-        tensor: Any = self.shown_by
         if self.device.type != "cpu":
             return f"the memory of {self.device} belongs to its library"
-        if tensor is not None and tensor._is_view():  # noqa: SLF001  # a member that programs know
+        if self.of_view:
             return "the tensor is a view, whose base would not know"
         return None
 
@@ -305,6 +326,41 @@ class TypedStorage(UntypedStorage):
             return f"torch.{self.pickle_storage_type()}"
         kind = dtype if isinstance(dtype, dtypes.dtype) else dtype.of_type
         return self if kind is self.dtype else TypedStorage(self.memory.to(kind))
+
+
+def storage_of(tensor: Tensor, refusal: str | None) -> UntypedStorage:
+    """The storage of a tensor: the same for its views, and as long as one that was asked lives."""
+    array = _origin(tensor)
+    found = _of_arrays.get(id(array))
+    if found is None or found.origin is not array:
+        found = UntypedStorage(tensor if refusal is None else Tensor(tensor.array, AS_IS))
+        found.refusal = refusal
+    _keep(found, tensor)
+    found.shown_by = tensor if refusal is None else None
+    return found
+
+
+def _origin(tensor: Tensor) -> Any:
+    """The array that has the memory of a tensor."""
+    whole = tensor.whole_array()
+    return tensor.current_array() if whole is None else whole
+
+
+def _keep(storage: UntypedStorage, tensor: Tensor) -> None:
+    """Have a storage as that of a tensor's memory."""
+    storage.origin = _origin(tensor)  # held, so that no other array has its id
+    _of_arrays[id(storage.origin)] = storage
+    for holder in (tensor, _base(tensor)):
+        if holder is None:
+            continue
+        if id(holder) not in _of_tensors:
+            weakref.finalize(holder, _of_tensors.pop, id(holder), None).atexit = False
+        _of_tensors[id(holder)] = storage
+
+
+def _base(tensor: Tensor) -> Any:
+    """The tensor that a view shows; None if it is none."""
+    return None if tensor.extras is None else tensor.extras.base
 
 
 def _mapped(filename: str, shared: bool, size: int) -> Tensor:

@@ -37,6 +37,28 @@ def test_costs_are_those_of_pytorch(program, torch):
     assert counts[0] == counts[1] > 0
 
 
+def nothing(torch):
+    torch.ones(3) + 1
+
+
+def beside(torch):
+    torch.ones(30, 40) @ torch.ones(40, 50)
+    network(torch)
+
+
+@pytest.mark.parametrize("program", [convolutions, network, products, nothing, beside])
+@pytest.mark.parametrize("depth", [None, 0, 1, 2])
+def test_tables_are_those_of_pytorch(program, depth, torch):
+    pytest.importorskip("tabulate")  # which PyTorch's are made with
+    tables = []
+    for name, library in (("adjoint.compat.torch", compat), ("torch", torch)):
+        counting = importlib.import_module(f"{name}.utils.flop_counter")
+        with counting.FlopCounterMode(display=False, depth=depth) as counter:
+            program(library)
+        tables.append(counter.get_table())
+    assert tables[0] == tables[1]
+
+
 def test_modules_have_their_own_counts():
     with compat.utils.flop_counter.FlopCounterMode(display=False) as counter:
         network(compat)

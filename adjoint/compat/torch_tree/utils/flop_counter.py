@@ -199,7 +199,7 @@ class FlopCounterMode:
     def __init__(
         self,
         mods: Any = None,
-        depth: int = 2,
+        depth: int | None = 2,
         display: bool = True,
         custom_mapping: dict[Any, Any] | None = None,
     ) -> None:
@@ -241,20 +241,23 @@ class FlopCounterMode:
         return {name: dict(counts) for name, counts in self.flop_counts.items()}
 
     def get_table(self, depth: int | None = None) -> str:
-        """The counts as a table, of modules down to a depth."""
+        """The counts as a table, of modules down to a depth; of all, unless one module has them."""
         depth = self.depth if depth is None else depth
-        total = max(self.get_total_flops(), 1)
-        rows = [["Module", "FLOP", "% Total"]]
-        for module in sorted(self.flop_counts, key=lambda name: (name != "Global", name)):
-            level = module.count(".") + 1 if module != "Global" else 0
-            if level > depth:
-                continue
+        total = self.get_total_flops()
+        power = min(len(_SUFFIXES) - 1, max(0, (len(str(total)) - 2) // 3))
+        inner = sorted(name for name in self.flop_counts if name != "Global")
+        if depth is not None:
+            inner = [name for name in inner if name.count(".") < depth]
+        whole = any(sum(self.flop_counts[name].values()) == total for name in inner)
+        rows = []
+        for module in inner if whole else ["Global", *inner]:
             counts = self.flop_counts[module]
-            rows.append(_row(" " * level + module, sum(counts.values()), total))
-            rows += [_row(f"{' ' * level} - {op}", cost, total) for op, cost in counts.items()]
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        rows.insert(1, ["-" * width for width in widths])
-        return "\n".join("  ".join(_aligned(row, widths)) for row in rows)
+            rows.append(_row(module, sum(counts.values()), total, power))
+            rows += [_row(f"- {op}", cost, total, power) for op, cost in counts.items()]
+        titles = ["Module", "FLOP", "% Total"]
+        widths = [max(len(title) + 2, *map(len, cells)) for title, *cells in zip(titles, *rows)]
+        lines = [titles, ["-" * width for width in widths], *rows]
+        return "\n".join("  ".join(_aligned(row, widths)) for row in lines)
 
     def __enter__(self) -> Self:
         self.flop_counts.clear()
@@ -277,7 +280,6 @@ def _aligned(row: list[str], widths: Iterable[int]) -> list[str]:
     return [first[0].ljust(first[1]), *[cell.rjust(width) for cell, width in rest]]
 
 
-def _row(name: str, cost: int, total: int) -> list[str]:
-    power = min(len(_SUFFIXES) - 1, max(0, (len(str(cost)) - 2) // 3))
+def _row(name: str, cost: int, total: int, power: int) -> list[str]:
     shown = f"{cost / 1000**power:.3f}{_SUFFIXES[power]}" if power else str(cost)
-    return [name, shown, f"{cost / total:.2%}"]
+    return [name, shown, f"{cost / total:.2%}" if total else "0%"]

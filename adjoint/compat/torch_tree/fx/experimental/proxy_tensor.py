@@ -48,6 +48,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         """Know what stands for a tensor in the graph, and keep its memory, so that no other is."""
         node.meta["val"] = tensor
         self.known[id(tensor.array)] = (tensor.array, node)
+        self.known[id(tensor)] = (tensor, node)  # which detach() shares the memory of
 
     def stands_for(self, value: Any) -> Any:
         """What an argument is in the graph."""
@@ -55,7 +56,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
             return self.known[id(value)][1]
         if not isinstance(value, Tensor):
             return value
-        found = self.known.get(id(value.array))
+        found = self.known.get(id(value)) or self.known.get(id(value.array))
         return self.constant(value) if found is None else found[1]
 
     def is_foreign(self, tensor: Tensor) -> bool:
