@@ -154,6 +154,16 @@ class FunctionOp(Op):
 
     def evaluated(self, values: list[Any]) -> Any:
         """See Op: forward, its outputs hung on a new node if there's something to record."""
+        settings = current()
+        if settings.tracing is not None:
+            return settings.tracing.call_function(self.function, self.names, values, self.finished)
+        result = self.finished(values)
+        if settings.asking is not None:
+            settings.asking.note_results(self.function, values, result)
+        return result
+
+    def finished(self, values: list[Any]) -> Any:
+        """What a call of forward answers."""
         return self.called(values).finish()
 
     def pushed(self, level: Any, values: list[Any]) -> Any:

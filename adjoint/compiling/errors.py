@@ -23,6 +23,10 @@ class StatelessError(CompileError):
     """An optimizer has no state yet, which an eager step makes."""
 
 
+class AgainError(Exception):
+    """A trace has learned what it should have known before: it is made again."""
+
+
 class OutdatedError(Exception):
     """A program does not fit what it is called with: another must be made."""
 

@@ -125,6 +125,12 @@ class HostCall(OnHost):
                 numbers[id(leaf)] = len(self.tensors)
                 self.tensors.append(leaf)
         self.sources = [_source(tracing, leaf, numbers) for leaf in leaves]
+        # Those of its tensors that it gets as they are outside, through which gradients pass.
+        self.outside = {
+            numbers[id(leaf)]: what
+            for leaf, (_, what) in zip(leaves, self.sources)
+            if isinstance(what, Place)
+        }
         self.wanted = [numbers.get(id(leaf), -1) for leaf in wanted]
         self.others = wanted
         self.needs = [tensor.needs_grad and self.grad_enabled for tensor in self.tensors]
@@ -136,7 +142,8 @@ class HostCall(OnHost):
     def replace(self, old: Place, new: Place) -> None:
         """Find a tensor at another place."""
         self.sources = [(n, new if what is old else what) for n, what in self.sources]
-        self.shown = [(new if place is old else place, *rest) for place, *rest in self.shown]
+        self.outside = {n: new if each is old else each for n, each in self.outside.items()}
+        self.shown = [(new if place is old else place, n, i) for place, n, i in self.shown]
 
     def specs(self) -> list[Spec]:
         """What its answers look like."""
@@ -159,6 +166,8 @@ class HostCall(OnHost):
         tensors = [visit.tensor(array) for array in arrays]
         for tensor, needs in zip(tensors, self.needs):
             tensor.needs_grad = needs
+        for number, place in self.outside.items():
+            tensors[number] = place.found(visit.arguments)
         leaves = [
             what.found(visit.arguments)
             if isinstance(what, Place)
@@ -189,7 +198,11 @@ class HostCall(OnHost):
             results = self._checked(answer, results)
         if any(self.needs):
             visit.graphs[id(self)] = (tensors, results)
-        return [result.array for result in results]
+        wanted = [number for number in self.wanted if number >= 0]
+        return [
+            arrays[number] if result is tensors[number] else result.array
+            for number, result in zip(wanted, results)
+        ]
 
     def _answer(self, task: Any, leaves: Any) -> Any:
         """What the function says inside a pass; a signal at any step leaves no trace of that."""

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from operator import is_
+from traceback import walk_tb
 from typing import Any
 
 from adjoint.backends import xla
 from adjoint.call.context import Changed
-from adjoint.compiling.errors import CompileError, untraceable
+from adjoint.compiling.errors import AgainError, CompileError, untraceable
 from adjoint.compiling.escapes import mark_escaped
 from adjoint.compiling.guards import guards_of
 from adjoint.compiling.outcomes import Outcome, outcome_of
@@ -46,10 +47,12 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     try:
         traced = xla.trace(run, tracing)
     except CompileError as error:
+        _learn(tracing, error)
         raise untraceable(name, error, error) from error
     except Exception as error:
         if not xla.value_was_read(error):
             raise
+        _learn(tracing, error)
         raise untraceable(
             name, error, "a value, or a shape that depends on one, is read"
         ) from error
@@ -77,6 +80,18 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     tracing.sharing.clear()
     mark_escaped(name, xla.is_traced)
     return program
+
+
+def _learn(tracing: Tracing, error: Exception) -> None:
+    """If a value was read by the code of a Function, have the host call that from now on."""
+    answers = tracing.answers
+    passed = {frame.f_code for frame, _ in walk_tb(error.__traceback__)}
+    for kind in tracing.functions - answers.on_host:
+        methods = [getattr(kind, name) for name in ("forward", "setup_context", "backward")]
+        known = any(key[0] is kind for key in answers.results)
+        if known and not passed.isdisjoint(getattr(each, "__code__", None) for each in methods):
+            answers.on_host.add(kind)
+            raise AgainError from error
 
 
 def _is_steady(tracing: Tracing, tensor: Any) -> bool:

@@ -11,7 +11,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import CompileError, OutdatedError, StatelessError
 from adjoint.optim.elementwise import Counters, floats
-from adjoint.optim.optimizer import _step_post_hooks, _step_pre_hooks
+from adjoint.optim.optimizer import hooks_of
 from adjoint.optim.programs import likeness
 
 _np: Any = numpy_backend.xp
@@ -36,7 +36,7 @@ class Numbers:
         self.keepers = [home for home, _ in keeping]
         self.kept_names = [name for _, name in keeping]
         self.kept = [home[name] for home, name in keeping]
-        self.hooks = _hooks_of(optimizer)
+        self.hooks = hooks_of(optimizer)
         self.new: dict[str, Any] = {}
         self.values = self._asked()
         self.names = [name for name, value in self.values.items() if type(value) in (int, float)]
@@ -76,7 +76,7 @@ class Numbers:
     def _check_state(self) -> None:
         """Refuse a state that was replaced, or whose parameters count their steps apart."""
         state = self.optimizer.state
-        if _hooks_of(self.optimizer) != self.hooks:
+        if hooks_of(self.optimizer) != self.hooks:
             raise OutdatedError(f"the hooks of {type(self.optimizer).__name__} have changed")
         if any(map(is_not, map(state.get, self.params), self.homes)) or any(
             map(is_not, map(getitem, self.keepers, self.kept_names), self.kept)
@@ -114,7 +114,7 @@ class Rate:
         self.homes = [optimizer.state.get(param) for param in params]
         self.kept = [list(home.values()) for home in self.homes]
         self.settings = self._settings()
-        self.hooks = _hooks_of(optimizer)
+        self.hooks = hooks_of(optimizer)
 
     def _settings(self) -> dict[str, Any]:
         group = self.optimizer.param_groups[self.number]
@@ -123,7 +123,7 @@ class Rate:
     def act(self) -> Any:
         """The rate of this call."""
         name = type(self.optimizer).__name__
-        if _hooks_of(self.optimizer) != self.hooks:
+        if hooks_of(self.optimizer) != self.hooks:
             raise OutdatedError(f"the hooks of {name} have changed")
         if self._settings() != self.settings:
             raise OutdatedError(f"the settings of {name} have changed")
@@ -154,12 +154,6 @@ def _stateless(optimizer: Any, param: Any) -> StatelessError:
         f"{type(optimizer).__name__} has no state yet for a parameter of shape "
         f"{list(param.shape)}: let it make a step before it is compiled (warm_up=1)"
     )
-
-
-def _hooks_of(optimizer: Any) -> tuple[Any, ...]:
-    """The ids of the hooks that are called before and after its steps."""
-    before, after = optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks  # noqa: SLF001
-    return tuple(before), tuple(after), tuple(_step_pre_hooks), tuple(_step_post_hooks)
 
 
 def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:

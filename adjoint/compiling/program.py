@@ -27,6 +27,7 @@ from adjoint.compiling.places import (
 from adjoint.compiling.reads import putting
 from adjoint.compiling.repeated import BLANK, Kept, Repeated, Replacing
 from adjoint.compiling.resuming import Resumed
+from adjoint.nn.parameter import Parameter
 from adjoint.optim.writes import write_at_once
 from adjoint.tensors.core import NDARRAY, counting, have_kept, renew, set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -73,6 +74,9 @@ class Program:
         ]
         self.changes = bool(outcome.changed or outcome.gradients or outcome.flags or self.bound)
         self.answers = outcome.answers
+        self.kinds = {
+            n: type(each) for n, each in enumerate(outcome.tensors) if _has_class_of_its_own(each)
+        }
         self.inferred = [n for n, each in enumerate(outcome.tensors) if each.inference]
         self.tree = outcome.tree
         flat = self.tree.num_nodes == self.tree.num_leaves + 1
@@ -96,6 +100,7 @@ class Program:
         plain = (
             not self.flags
             and not self.bound
+            and not self.kinds
             and not any(
                 what is not None if slot >= 0 else isinstance(what, Shown)
                 for slot, what in self.answers
@@ -377,6 +382,8 @@ class Program:
     def answer(self, made: list[Any], arguments: list[Any]) -> Any:
         """What the function answers, of new tensors and those from outside."""
         leaves = made
+        for slot, kind in self.kinds.items():
+            made[slot] = made[slot].as_subclass(kind)
         for slot in self.inferred:
             made[slot].inference = True
         if not self.in_order:
@@ -400,10 +407,23 @@ class Program:
         inputs = [place.found(arguments) for place in rest.places]
 
         def resume(grads: list[Any]) -> list[Any]:
-            found = run.again().go_on(grads)
+            used = {number for number, each in enumerate(grads) if each is not None}
+            starts = [
+                xla.backend.xp.zeros(*spec) if each is None else each
+                for each, spec in zip(grads, rest.specs)
+            ]
+            found = run.again().go_on(starts)
             shown = found if self.on_xla else [xla.received(array) for array in found]
-            return [None if n < 0 else Tensor(shown[n], AS_IS) for n in rest.found]
+            return [
+                None if n < 0 or used.isdisjoint(reached) else Tensor(shown[n], AS_IS)
+                for n, reached in zip(rest.found, rest.reached)
+            ]
 
         waiting = [made[slot] for slot in rest.slots]
         for slot, tensor in zip(rest.slots, Resumed.apply(resume, waiting, *inputs)):
             made[slot] = tensor
+
+
+def _has_class_of_its_own(tensor: Any) -> bool:
+    """Whether a new tensor is of a class of the user's, as results of such tensors are."""
+    return type(tensor) is not Tensor and not isinstance(tensor, Parameter)

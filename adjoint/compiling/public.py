@@ -9,7 +9,13 @@ from typing import Any
 from adjoint.backends import backend_for
 from adjoint.call.context import Changed, current
 from adjoint.compiling.answers import AnsweredError, Answers
-from adjoint.compiling.errors import CompileError, EagerError, OutdatedError, StatelessError
+from adjoint.compiling.errors import (
+    AgainError,
+    CompileError,
+    EagerError,
+    OutdatedError,
+    StatelessError,
+)
 from adjoint.compiling.signatures import Call, difference
 from adjoint.device import CPU, device
 from adjoint.dtypes import get_default_dtype
@@ -222,6 +228,10 @@ class Compiled:
         log.info("%s is traced: %s", self.name, reason or "it has no program yet")
         try:
             program = self._program(call, args, kwargs)
+        except AgainError:
+            return self._compiled(
+                signature, call, args, kwargs, "the code of a Function reads values"
+            )
         except CompileError as error:
             if isinstance(error, StatelessError) and self.warm_up and not self.whole:
                 log.info("%s runs eagerly once more: %s", self.name, error)

@@ -4,6 +4,7 @@ from typing import Any
 
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.function import Function, once_differentiable
+from adjoint.autograd.node import edge_node
 from adjoint.backends import xla
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import OnHost
@@ -14,10 +15,14 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 class Rest:
     """Where a program rests: for which results it waits, and whose gradients it finds then."""
 
-    def __init__(self, slots: list[int], places: list[Any], found: list[int]) -> None:
+    def __init__(
+        self, slots: list[int], places: list[Any], found: list[int], reached: list[set[int]]
+    ) -> None:
         self.slots = slots  # the new tensors that need a gradient
         self.places = places  # the tensors from outside that they depend on
         self.found = found  # of each of these the number of its gradient among the outputs, or -1
+        self.reached = reached  # and which of the new tensors depend on it, by their order
+        self.specs: list[Any] = []  # of the new tensors: shape and data type
 
 
 def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
@@ -48,21 +53,32 @@ def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
     arrays = [each.array for each in found if each is not None]
     numbers = iter(range(len(arrays)))
     order = [-1 if each is None else next(numbers) for each in found]
-    return Rest(slots, [record.place for record in records], order), arrays
+    reached: list[set[int]] = [set() for _ in records]
+    for number, tensor in enumerate(tensors):
+        nodes = _nodes_behind(tensor.node)
+        for record, numbers_of in zip(records, reached):
+            if id(edge_node(record.tensor)) in nodes:
+                numbers_of.add(number)
+    rest = Rest(slots, [record.place for record in records], order, reached)
+    rest.specs = specs
+    return rest, arrays
 
 
 def _is_freed(node: Any) -> bool:
     """Whether a backward pass has gone through a graph already, and let go of it."""
-    seen, pending = set(), [node]
+    return any(getattr(each, "released", False) for each in _nodes_behind(node).values())
+
+
+def _nodes_behind(node: Any) -> dict[int, Any]:
+    """All nodes of a graph, by their ids."""
+    seen: dict[int, Any] = {}
+    pending = [node]
     while pending:
         each = pending.pop()
-        if each is None or id(each) in seen:
-            continue
-        seen.add(id(each))
-        if getattr(each, "released", False):
-            return True
-        pending += [following for following, _ in each.edges()]
-    return False
+        if each is not None and id(each) not in seen:
+            seen[id(each)] = each
+            pending += [following for following, _ in each.edges()]
+    return seen
 
 
 class Resumed(Function):
@@ -71,9 +87,10 @@ class Resumed(Function):
     @staticmethod
     def forward(ctx: Any, resume: Any, made: list[Any], *tensors: Any) -> Any:
         ctx.resume = resume
+        ctx.set_materialize_grads(False)  # so that it is known which results were used
         return tuple(made)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Any) -> Any:
-        return (None, None, *ctx.resume([each.array for each in grads]))
+        return (None, None, *ctx.resume([None if g is None else g.array for g in grads]))

@@ -28,6 +28,7 @@ from adjoint.compiling.scaling import (
 from adjoint.device import device
 from adjoint.optim.lr_scheduler.base import remembered
 from adjoint.optim.writes import Undo
+from adjoint.pytree import tree_flatten
 from adjoint.random import default_generator
 from adjoint.tensors.core import set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -108,6 +109,19 @@ class Scheduled(Event):
             self.before = None
 
 
+class FunctionOnHost:
+    """A Function that the host calls, and through it gradients."""
+
+    def __init__(self, kind: Any, names: tuple[str, ...]) -> None:
+        self.kind = kind
+        self.names = names
+        self.__qualname__ = kind.__qualname__
+
+    def __call__(self, *values: Any) -> Any:
+        count = len(values) - len(self.names)
+        return self.kind.apply(*values[:count], **dict(zip(self.names, values[count:])))
+
+
 class Watching:
     """What a function meets while it is watched."""
 
@@ -125,6 +139,7 @@ class Watching:
         self.chance: dict[int, Kept] = {}  # states of generators, by the ids of what shows them
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
         self.optimizers: dict[int, Any] = {}  # those that make a step, by id
+        self.functions: set[Any] = set()  # the Functions that were called
         self.spent = False  # a once-only hook was called: the program is good for one call
         self.skipping: Any = None  # what says at each call whether a step under way is skipped
         self.calls: Any = None  # the innermost of these, as provenance knows it
@@ -137,6 +152,10 @@ class Watching:
 
     def knows(self, tensor: Any) -> bool:
         """Whether a tensor has values while the run lasts."""
+        raise NotImplementedError
+
+    def held(self, array: Any) -> Any:
+        """The array of a new tensor: what has values already is brought where the run needs it."""
         raise NotImplementedError
 
     def on_host(self, call: Any, arrays: list[Any], specs: list[Any]) -> list[Any]:
@@ -189,6 +208,24 @@ class Watching:
     def ask(self, function: Any, args: Any, answers: Any) -> Any:
         """Have the host call a function of the user's, whose answer stands for `answers`."""
         return asked(self, function, args, answers)
+
+    def call_function(self, kind: Any, names: Any, values: list[Any], trace: Any) -> Any:
+        """The call of a Function: it is traced, or if its code reads values the host makes it."""
+        self.functions.add(kind)
+        known = self.answers.results_of(kind, values) if kind in self.answers.on_host else None
+        if known is None:
+            return trace(values)
+        tree, looks = known
+        shown = [
+            Tensor(self.held(_np.zeros(*each[:2])), AS_IS) if isinstance(each, tuple) else each
+            for each in looks
+        ]
+        found = self.ask(FunctionOnHost(kind, names), tuple(values), tree.unflatten(shown))
+        leaves, tree = tree_flatten(found)
+        return tree.unflatten(
+            each.detach() if isinstance(each, Tensor) and not look[2] else each
+            for each, look in zip(leaves, looks)
+        )
 
     def end_pass(self) -> None:
         """A backward pass has ended: the host calls what hooks have queued meanwhile."""

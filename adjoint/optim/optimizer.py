@@ -80,6 +80,13 @@ def register_optimizer_step_post_hook(hook: Any) -> RemovableHandle:
     return _register(_step_post_hooks, hook)
 
 
+def hooks_of(optimizer: "Optimizer") -> tuple[tuple[int, ...], ...]:
+    """The ids of the hooks that are called before and after its steps."""
+    fields = vars(optimizer)
+    before, after = fields["_optimizer_step_pre_hooks"], fields["_optimizer_step_post_hooks"]
+    return tuple(before), tuple(after), tuple(_step_pre_hooks), tuple(_step_post_hooks)
+
+
 def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     """step() between its hooks; a step that calls its parent's runs them once."""
 

@@ -137,6 +137,31 @@ def test_gradients_go_through_what_a_hook_computes():
     assert_alike(make, 4)
 
 
+@pytest.mark.parametrize("kind", ["before", "now and then", "after"])
+def test_gradients_go_through_what_a_hook_computes_of_an_argument(kind):
+    def run(compile):
+        adjoint.manual_seed(0)
+        layer, count = nn.Linear(2, 2), [0]
+
+        def before(module, args):
+            count[0] += 1
+            return (args[0] * 2,) if kind == "before" or count[0] % 2 else None
+
+        if kind == "after":
+            layer.register_forward_hook(lambda module, args, result: result + args[0])
+        else:
+            layer.register_forward_pre_hook(before)
+        step = compile(lambda x: layer(x).square().sum().backward())
+        found = []
+        for number in range(5):
+            x = adjoint.full((1, 2), float(number), requires_grad=True)
+            step(x)
+            found.append(x.grad)
+        return adjoint.stack([*found, layer.weight.grad[:1]])
+
+    assert adjoint.allclose(run(adjoint.compile), run(lambda function: function))
+
+
 def test_hooks_added_and_removed_later():
     log = []
     weight = adjoint.ones(3, requires_grad=True)

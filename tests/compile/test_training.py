@@ -2,6 +2,7 @@
 
 import copy
 import functools
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -789,6 +790,72 @@ class Cube(adjoint.autograd.Function):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return 3 * x * x * grad
+
+
+class CubeByNumpy(adjoint.autograd.Function):
+    """x³ times a number and x rounded, in code that Python runs on values."""
+
+    calls: ClassVar[list[str]] = []
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        CubeByNumpy.calls.append("forward")
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return adjoint.from_numpy(factor * x.detach().numpy() ** 3), x.detach().round()
+
+    @staticmethod
+    def backward(ctx, grad, _):
+        CubeByNumpy.calls.append("backward")
+        (x,) = ctx.saved_tensors
+        return adjoint.from_numpy(3 * ctx.factor * x.numpy() ** 2 * grad.numpy()), None
+
+
+class CubeBackwardByNumpy(Cube):
+    """x³, whose backward alone reads values."""
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return adjoint.from_numpy(3 * x.numpy() ** 2 * grad.numpy())
+
+
+def test_functions_that_read_values_run_on_the_host():
+    def make():
+        x = adjoint.randn(3, requires_grad=True)
+
+        def step():
+            x.grad = None
+            cube, rounded = CubeByNumpy.apply(x * 2, 0.5)
+            (cube + CubeBackwardByNumpy.apply(x) * rounded).sum().backward()
+            return cube, rounded, x.grad
+
+        return step
+
+    compiled = assert_alike(make)
+    CubeByNumpy.calls.clear()
+    for _ in range(2):
+        compiled()
+    assert CubeByNumpy.calls == ["forward", "backward"] * 2
+
+
+def test_results_that_are_not_used_leave_gradients_alone():
+    one, other = nn.Linear(2, 2), nn.Linear(2, 2)
+    step = adjoint.compile(lambda x: (one(x).sum(), other(x).sum()))
+    for _ in range(3):
+        step(adjoint.ones(1, 2))[0].backward()
+        assert one.weight.grad is not None
+        assert other.weight.grad is None
+
+
+class Marked(adjoint.Tensor):
+    """A tensor of another class."""
+
+
+def test_results_have_the_class_of_those_of_eager_code():
+    double = adjoint.compile(lambda x: x * 2)
+    for _ in range(3):
+        assert type(double(adjoint.ones(2).as_subclass(Marked))) is Marked
 
 
 def test_functions_and_transforms():
