@@ -316,6 +316,25 @@ def test_a_pattern_is_replaced():
     assert traced(compat.tensor(5.0), compat.tensor(2.0)).item() == -9
 
 
+def test_a_pattern_whose_result_nobody_uses_is_replaced_in_its_place(torch):
+    def written(library):
+        def program(x, cache):
+            library.ops.aten.copy_.default(cache, library.neg(x))
+            return library.relu(cache)
+
+        def pattern(cache, x):
+            return library.ops.aten.copy_.default(cache, library.neg(x))
+
+        def replacement(cache, x):
+            return library.ops.aten.copy_.default(cache, x)
+
+        traced = library.fx.symbolic_trace(program)
+        library.fx.replace_pattern(traced, pattern, replacement)
+        return traced.code
+
+    assert written(compat) == written(torch)
+
+
 def test_shapes_are_noted():
     traced = fx.symbolic_trace(perceptron(compat)[0])
     compat.fx.passes.shape_prop.ShapeProp(traced).propagate(compat.ones(2, 4))

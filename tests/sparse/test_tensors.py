@@ -30,6 +30,9 @@ CASES: dict[str, Any] = {
     "sin": lambda t, s: s.sin(),
     "sqrt": lambda t, s: s.sqrt(),
     "relu": lambda t, s: s.relu(),
+    "round": lambda t, s: (s / 4).round() if s.is_sparse else s.round(),
+    "frac": lambda t, s: s.frac(),
+    "one by one": lambda t, s: [row.to_dense() for row in s],
     "isnan": lambda t, s: s.isnan(),
     "exp": lambda t, s: s.exp(),
     "double": lambda t, s: s.double(),
@@ -97,6 +100,14 @@ COORDINATES: dict[str, Any] = {
     "softmax": lambda t, s: [t.sparse.softmax(s, 0), t.sparse.softmax(s, 1, dtype=t.float64)],
     "log_softmax": lambda t, s: t.sparse.log_softmax(s, -1),
     "softmax of no dimension": lambda t, s: t.sparse.softmax(s, 2),
+    "nan_to_num": lambda t, s: (s / 0).nan_to_num(1.0, 2.0),
+    "norm": lambda t, s: [s.norm(), t.norm(s, p=1), s.norm(p=3), s.norm(p=float("inf"))],
+    "norm of rows": lambda t, s: s.norm(dim=0),
+    "columns": lambda t, s: [column.to_dense() for column in s.unbind(1)],
+    "shares of nothing": lambda t, s: [
+        t.sparse.softmax(t.zeros_like(s), 1),
+        t.sparse.log_softmax(t.zeros_like(s), 0),
+    ],
     "masked by itself": lambda t, s: s.sparse_mask(s.coalesce()),
 }
 MATRICES: dict[str, Any] = {

@@ -11,6 +11,7 @@ from adjoint.dtypes import promote_types
 from adjoint.ops.arranging.conversion import moved, to, to_copy
 from adjoint.ops.arranging.shape import cat
 from adjoint.ops.arranging.writing import fill
+from adjoint.ops.dims import normal_dims
 from adjoint.ops.elementwise.activation import relu_back
 from adjoint.ops.elementwise.arithmetic import add, mul, true_divide
 from adjoint.ops.op import find
@@ -34,8 +35,8 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 # Zero stays zero, and each element is treated alone; the first ones are linear besides.
 LINEAR = "neg conjugate_of real imag deg2rad rad2deg"
 ZERO_TO_ZERO = """
-    abs asin asinh atan atanh ceil erf erfinv expm1 floor isinf isnan isneginf isposinf log1p relu
-    round sgn sign signbit sin sinh sqrt square tan tanh trunc
+    abs asin asinh atan atanh ceil erf erfinv expm1 floor frac isinf isnan isneginf isposinf log1p
+    nan_to_num relu sgn sign signbit sin sinh sqrt square tan tanh trunc
 """
 
 
@@ -81,6 +82,21 @@ for _name in LINEAR.split():
     ANSWERS[_name] = _elementwise(_name, whole=False)
 for _name in ZERO_TO_ZERO.split():
     ANSWERS[_name] = _elementwise(_name, whole=True)
+
+
+@answers("round")
+def _round(input: Any, decimals: int = 0) -> Any:
+    layer = layer_of(input).joined()
+    return sparse_tensor(layer.holding(find("round")(layer.elements, decimals=decimals)))
+
+
+@answers("p_norm")
+def _norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any:
+    layer = layer_of(input)
+    if len(set(normal_dims(dim, len(layer.shape)))) < len(layer.shape):
+        raise RuntimeError("norm(): of a sparse tensor only over all dimensions")
+    whole = find("p_norm")(layer.joined().elements, p)
+    return whole.reshape((1,) * len(layer.shape)) if keepdim else whole
 
 
 @answers("pow")

@@ -350,6 +350,13 @@ def _basic_index(input: Any, index: Any) -> Any:
     return _selected("__getitem__", input, chosen)
 
 
+@answers("unbind")
+def _unbind(input: Any, dim: int = 0) -> Any:
+    shape = layer_of(input).shape
+    at = normal_dim(dim, len(shape))
+    return tuple([_selected("unbind", input, {at: number}) for number in range(shape[at])])
+
+
 @answers("select")
 def _select(input: Any, dim: int, index: int) -> Any:
     return _selected("select", input, {normal_dim(dim, len(layer_of(input).shape)): index})

@@ -11,7 +11,7 @@ from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.scattering import scatter_reduce
 from adjoint.ops.arranging.shape import expand, reshape, t, unsqueeze
 from adjoint.ops.arranging.writing import index_add
-from adjoint.ops.dims import normal_dim, normal_dims
+from adjoint.ops.dims import normal_dim, normal_dims, product as count_of
 from adjoint.ops.elementwise.powers import exp, log
 from adjoint.ops.matrices.matmul import matmul, same_dtype, shapes_of
 from adjoint.ops.op import multilinear
@@ -233,7 +233,7 @@ def _shares(name: str, input: Any, dim: int, dtype: Any, logarithm: bool) -> Any
         function = elements.log_softmax if logarithm else elements.softmax
         return with_elements(function(at - depth + 1), whole.detach())
     owners, count = _owners(layer, at)
-    flat = reshape(elements, (elements.shape[0], -1))
+    flat = reshape(elements, (elements.shape[0], count_of(elements.shape[1:])))
     places = expand(unsqueeze(owners, 1), tuple(flat.shape))
     blank = flat.detach().new_zeros((count, flat.shape[1]))
     peaks = scatter_reduce(blank, 0, places, flat.detach(), "amax", include_self=False)

@@ -103,9 +103,11 @@ def _put_in(
         given[parameter] = node
     users = {user for node in match.returning_nodes for user in node.users}
     inside = set(match.nodes_map.values())
-    first = min(users - inside or users)
     before = set(graph.nodes)
-    with graph.inserting_before(first):
+    # What nobody uses is there for what it does, and is replaced where it stands.
+    outer = users - inside or users
+    at = graph.inserting_before(min(outer)) if outer else graph.inserting_after(match.anchors[0])
+    with at:
         result = graph.graph_copy(new, given)
     results = [result] if isinstance(result, Node) else list(result)
     if len(results) != len(match.returning_nodes):
