@@ -15,7 +15,7 @@ from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError, OutdatedError, untraceable
 from adjoint.compiling.escapes import mark_escaped
-from adjoint.compiling.guards import guards_of
+from adjoint.compiling.guards import PythonState, guards_of
 from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
 from adjoint.compiling.places import Argument, Lifted, Place
@@ -283,6 +283,7 @@ class Program:
         self.host_calls = capturing.host_calls
         self.changing = list(capturing.changing.values())
         self.spent = capturing.spent
+        self.unrepeated: list[str] = []  # names of what Python changed while it was captured
         self.rooms = [each.array for each in stand_ins]
         self.guards: list[Any] = []
         self.read: tuple[list[Any], list[Any], list[Any]] = ([], [], [])  # see Reads.held
@@ -462,6 +463,7 @@ def _captured(
     leaves, tree = tree_flatten((args, kwargs))
     given, named = tree_unflatten([known.get(id(leaf), leaf) for leaf in leaves], tree)
     made: list[Program] = []
+    state = PythonState(Reads([function]))
 
     def run() -> None:
         with Changed({"tracing": capturing}):
@@ -473,6 +475,7 @@ def _captured(
     finally:
         capturing.restore()
     program = made[0]
+    program.unrepeated = state.changed()
     for call in capturing.host_calls:
         call.forget()
     for room, values in capturing.fills:

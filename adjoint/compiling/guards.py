@@ -12,7 +12,9 @@ from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.reads import PLAIN, Reads, held_at
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
 from adjoint.tensors.core import are_without_hooks, bound, hold
+from adjoint.tensors.tensor import Tensor
 
+MANY = 1000  # elements of a container, which is then known by itself and their number
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 _WATCHED = (*_MEMBERS, *_TABLES)
@@ -104,30 +106,47 @@ def hooks_of(tensor: Any) -> Any:
 
 
 class Contents:
-    """What a container held, and what the containers in it did."""
+    """What a container held, and what the containers in it did; of a large one how much."""
 
-    __slots__ = ("keys", "kind", "parts", "plain")
+    __slots__ = ("keys", "kind", "large", "parts", "plain", "size")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, around: tuple[int, ...]) -> None:
         self.kind = type(value)
-        self.keys = list(value) if isinstance(value, dict) else None
-        self.parts = [kept(each) for each in (value if self.keys is None else value.values())]
+        self.size = len(value)
+        self.large = value if self.size > MANY else None
+        self.keys = list(value) if isinstance(value, dict) and self.large is None else None
+        parts = () if self.large is not None else value if self.keys is None else value.values()
+        self.parts = [kept(each, (*around, id(value))) for each in parts]
         self.plain = not any(isinstance(each, Contents) for each in self.parts)
 
     def fits(self, now: Any) -> bool:
         """Whether a container holds the same."""
-        if type(now) is not self.kind or len(now) != len(self.parts):
+        if type(now) is not self.kind or len(now) != self.size:
             return False
+        if self.large is not None:
+            return now is self.large
         if self.keys is not None:
             if list(now) != self.keys:
                 return False
             now = now.values()
         return (self.plain and all(map(is_, now, self.parts))) or all(map(fits, now, self.parts))
 
+    def counts_otherwise(self, now: Any) -> bool:
+        """Whether a container has got or lost something, or holds other values but tensors."""
+        if type(now) is not self.kind or len(now) != self.size:
+            return True
+        if self.keys is not None:
+            if list(now) != self.keys:
+                return True
+            now = now.values()
+        return any(map(is_otherwise, now, self.parts))
 
-def kept(value: Any) -> Any:
-    """A value as others are compared with it later."""
-    return Contents(value) if isinstance(value, (list, tuple, dict)) else value
+
+def kept(value: Any, around: tuple[int, ...] = ()) -> Any:
+    """A value as others are compared with it later; `around` it are containers."""
+    if not isinstance(value, (list, tuple, dict)) or id(value) in around:
+        return value
+    return Contents(value, around)
 
 
 def fits(now: Any, then: Any) -> bool:
@@ -137,6 +156,29 @@ def fits(now: Any, then: Any) -> bool:
     if now is then:
         return True
     return type(now) is type(then) and isinstance(then, PLAIN) and repr(now) == repr(then)
+
+
+def is_otherwise(now: Any, then: Any) -> bool:
+    """Whether a value has changed; tensors are not looked at."""
+    if isinstance(then, Contents):
+        return then.counts_otherwise(now)
+    return not (isinstance(now, Tensor) and isinstance(then, Tensor)) and not fits(now, then)
+
+
+class PythonState:
+    """What a function may change of Python's own objects, as it was before it ran."""
+
+    def __init__(self, reads: Reads) -> None:
+        found = (*reads.found.values(), *reads.bound.values())
+        self.before = [(holder, key, name, kept(value)) for holder, key, name, value in found]
+
+    def changed(self) -> list[str]:
+        """The names of what is otherwise now."""
+        return [
+            name
+            for holder, key, name, then in self.before
+            if is_otherwise(held_at(holder, key), then)
+        ]
 
 
 class NamesGuard:

@@ -10,7 +10,7 @@ from adjoint.backends import xla
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import AgainError, CompileError, untraceable
 from adjoint.compiling.escapes import mark_escaped
-from adjoint.compiling.guards import guards_of
+from adjoint.compiling.guards import PythonState, guards_of
 from adjoint.compiling.outcomes import Outcome, outcome_of
 from adjoint.compiling.places import Place
 from adjoint.compiling.program import Program
@@ -29,7 +29,9 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     before: list[tuple[Any, Any]] = []
     _remember([args, kwargs], before)
     objects = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
-    held = Reads([function, *objects]).held()
+    reads = Reads([function, *objects])
+    held, state = reads.held(), PythonState(reads)
+    unrepeated: list[str] = []
 
     def run() -> list[Any]:
         with Changed({"tracing": tracing}):
@@ -39,6 +41,7 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
                     "it changes a list, dict or object among its arguments, which would be done "
                     "while it is traced and not again; return what is new"
                 )
+            unrepeated.extend(state.changed())
             outcome = outcome_of(tracing, answer, held)
             outcome.rest, outputs = rest_of(tracing, outcome)
         outcomes.append(outcome)
@@ -74,6 +77,7 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     program.guards = guards_of(reads, list(tracing.optimizers.values()), leaves, bound)
     program.named = [(n, t) for n, t in enumerate(tracing.arguments) if reads.has(t)]
     program.spent = tracing.spent
+    program.unrepeated = unrepeated
     for call in tracing.host_calls:
         call.forget()
     outcomes.clear()

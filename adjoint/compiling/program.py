@@ -90,6 +90,7 @@ class Program:
         self.named: list[tuple[int, Any]] = []  # arguments that may also be read by name
         self.known = set(map(id, self.owners))
         self.spent = False  # it is good for one call
+        self.unrepeated: list[str] = []  # names of what Python changed while it was traced
         # Nothing but XLA changes anything: if it fails there is nothing to be undone.
         self.simple = self.xla.only is not None and all(event.only_asks for event in self.events)
         self.repeated: Any = None  # once it has run, the short form of a call, if there is one

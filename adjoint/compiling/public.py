@@ -146,6 +146,7 @@ class Compiled:
         self.count = 0  # programs made
         self.signatures: dict[Any, _Signature] = {}
         self.warned = False
+        self.told = False  # what it changes at tracing alone
         self.lock = threading.RLock()
         self.last: Any = (None, None, None)  # plain settings, data type, program without arguments
         self.answers = Answers()
@@ -246,6 +247,8 @@ class Compiled:
                 warnings.warn(f"compile: {self.name} runs eagerly: {error}", stacklevel=4)
             return self.function(*args, **kwargs)
         self.count += 1
+        if program.unrepeated:
+            self._tell(program.unrepeated)
         if not program.spent:
             signature.programs.insert(0, program)
         from adjoint.compiling.guards import settle  # nn is loaded where modules are
@@ -253,6 +256,18 @@ class Compiled:
         answer = program.run(call.tensors)
         settle(program.guards)
         return answer
+
+    def _tell(self, names: list[str]) -> None:
+        """Say what the function has changed while it was traced, and will not change again."""
+        told = ", ".join(f"'{name}'" for name in dict.fromkeys(names))
+        log.info("%s changes %s, which is not done at later calls", self.name, told)
+        if not self.told:
+            self.told = True
+            warnings.warn(
+                f"compile: {self.name} changes {told} while it is traced, which is not done at "
+                "later calls. Let a tensor hold it, do it in a hook, or outside",
+                stacklevel=5,
+            )
 
     def _program(self, call: Call, args: Any, kwargs: Any) -> Any:
         """What a call is traced to, or captured as."""

@@ -30,7 +30,7 @@ class _Names:
 
     def __init__(self, left_out: set[Any]) -> None:
         self.left_out = left_out  # codes that the host runs at each call
-        self.plain: set[str] = set()  # read from around
+        self.plain: set[str] = set()  # read from around, or bound there
         self.read: set[str] = set()  # attributes
         self.called: set[str] = set()  # methods
         self.bound: set[str] = set()  # attributes that get other values
@@ -38,7 +38,7 @@ class _Names:
     def add(self, code: CodeType) -> None:
         """Add those of a code, and of the codes inside."""
         for each in dis.get_instructions(code):
-            if each.opname in ("LOAD_GLOBAL", "LOAD_NAME") or each.opname.endswith("DEREF"):
+            if each.opname.endswith(("_GLOBAL", "_NAME", "DEREF")):
                 self.plain.add(each.argval)
             elif each.opname == "LOAD_METHOD":
                 self.called.add(each.argval)
@@ -60,6 +60,7 @@ class Reads:
         self.found: dict[
             tuple[int, Any], tuple[Any, Any, str, Any]
         ] = {}  # holder, key, name, value
+        self.bound: dict[tuple[int, Any], tuple[Any, Any, str, Any]] = {}  # likewise
         self.modules: dict[int, Any] = {}
         self.optimizers: dict[int, Any] = {}
         self.tensors: dict[int, Any] = {}
@@ -171,6 +172,8 @@ class Reads:
             wanted = name in names.read and name not in names.bound
             if wanted or isinstance(found, Tensor) or (name in names.called and callable(found)):
                 self._read(fields, name, name, found)
+            elif name in names.bound:
+                self.bound.setdefault((id(fields), name), (fields, name, name, found))
         if not isinstance(value, ModuleType):
             for name in self._names.called | self._names.read:
                 self._class_function(value, name)

@@ -1,8 +1,11 @@
 """What compiled functions read and bind by name is that of each call, not that of the trace."""
 
 import functools
+import warnings
+from argparse import Namespace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("jax")
@@ -366,3 +369,89 @@ def test_containers_among_the_arguments_that_are_changed_are_refused_and_put_bac
     with pytest.raises(CompileError, match="changes a list, dict or object among its arguments"):
         step(given)
     assert len(given) == 1
+
+
+class Counting(nn.Module):
+    """A layer that keeps Python's own objects in its forward."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.calls = 0
+        self.seen = []
+
+    def forward(self, x):
+        self.calls += 1
+        self.seen.append(x.shape)
+        return self.layer(x)
+
+
+def test_what_python_does_while_tracing_alone_is_said_once():
+    module = Counting()
+    made = []
+
+    @adjoint.compile
+    def step(x):
+        made.append(x.shape)
+        return module(x).sum()
+
+    step(adjoint.ones(1, 2))  # eagerly
+    with pytest.warns(UserWarning, match="step changes '") as found:
+        step(adjoint.ones(1, 2))
+    assert all(f"'{name}'" in str(found[0].message) for name in ("made", "calls", "seen"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for size in (1, 3, 3, 3):
+            step(adjoint.ones(size, 2))
+    assert (module.calls, len(made), len(module.seen)) == (4, 4, 4)  # two shapes, twice each
+
+
+def test_nothing_is_said_of_what_each_call_carries():
+    layer = nn.Linear(2, 2)
+    state = {"mean": adjoint.zeros(2)}
+    optimizer = optim.SGD(layer.parameters(), 0.1, momentum=0.9)
+    schedule = optim.lr_scheduler.StepLR(optimizer, 2)
+
+    @adjoint.compile
+    def step(x):
+        optimizer.zero_grad()
+        loss = (layer(x) ** 2).sum()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        state["mean"] = state["mean"] * 0.9 + x.mean(0) * 0.1
+        return loss.detach()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(4):
+            step(adjoint.ones(1, 2))
+    np.testing.assert_allclose(state["mean"].numpy(), 1 - 0.9**4, 1e-5)
+
+
+CIRCLE = {"factor": 2.0}
+CIRCLE["itself"] = CIRCLE
+MANY = list(range(2000))
+
+
+def test_containers_in_a_circle_and_large_ones_are_read():
+    @adjoint.compile
+    def step(x):
+        return x * CIRCLE["factor"] + MANY[1] + len(MANY)
+
+    x = adjoint.ones(2)
+    assert [step(x).tolist() for _ in range(3)] == [[2003.0] * 2] * 3
+    CIRCLE["factor"] = 3.0
+    assert step(x).tolist() == [2004.0] * 2
+    MANY.append(0)
+    assert step(x).tolist() == [2005.0] * 2
+    assert step.count == 3
+
+
+def test_settings_in_name_spaces_are_read():
+    options, given = SimpleNamespace(scale=2.0), Namespace(shift=1.0)
+    step = adjoint.compile(lambda x: x * options.scale + given.shift)
+    x = adjoint.ones(2)
+    assert [step(x).tolist() for _ in range(3)] == [[3.0] * 2] * 3
+    options.scale, given.shift = 3.0, 5.0
+    assert [step(x).tolist() for _ in range(3)] == [[8.0] * 2] * 3
