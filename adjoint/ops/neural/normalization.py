@@ -457,8 +457,8 @@ def _with_known_statistics(
     """Normalised by statistics of earlier batches."""
     if is_half(input.dtype.numpy_dtype):
         given = (input, running_mean, running_var, weight, bias)
-        wide = [each if each is None else each.to(float32) for each in given]
-        return _with_known_statistics(*wide, eps).to(input.dtype)
+        x, mean, spread, scale, shift = (None if t is None else t.to(float32) for t in given)
+        return _with_known_statistics(x, mean, spread, scale, shift, eps).to(input.dtype)
     factor = rsqrt(running_var + eps)
     if weight is not None:
         factor = factor * weight
