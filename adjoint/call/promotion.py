@@ -1,8 +1,6 @@
 """In which data type and on which backend an op computes, and how its results lie in memory."""
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final
 
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
@@ -22,6 +20,8 @@ from adjoint.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
+
+NUMBER: Final[Any] = numpy_backend.xp.number  # what NumPy's own numbers are
 
 
 def narrowed(op: "Op", arrays: list[Any], out: Any) -> Any:
@@ -153,7 +153,7 @@ def promotion(op: "Op", values: list[Any]) -> dtype | None:
                 (dimensioned if element.array.ndim else zero_dim).append(kind)
             elif isinstance(element, (bool, int, float, complex)):
                 numbers.append(of_python_scalar(element))
-            elif isinstance(element, np.number):
+            elif isinstance(element, NUMBER):
                 scalars.append(element)
             elif lookup(type(element)) is not None:
                 kind = from_numpy_dtype(element.dtype)
