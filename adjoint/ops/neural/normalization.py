@@ -5,11 +5,16 @@ from typing import Any
 
 from adjoint.call.dispatch import conj
 from adjoint.call.half_precision import is_half
-from adjoint.call.promotion import channels_last as lies_last
 from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32, refuse_kinds
 from adjoint.ops.annotations import Array, Value, Values
-from adjoint.ops.arranging.conversion import contiguous, finfo, following
+from adjoint.ops.arranging.conversion import (
+    channels_last,
+    channels_last_3d,
+    contiguous,
+    finfo,
+    following,
+)
 from adjoint.ops.arranging.shape import expand, reshape
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.powers import rsqrt, square
@@ -452,8 +457,8 @@ def _with_known_statistics(
     """Normalised by statistics of earlier batches."""
     if is_half(input.dtype.numpy_dtype):
         given = (input, running_mean, running_var, weight, bias)
-        wide = [each if each is None else each.to(float32) for each in given]
-        return _with_known_statistics(*wide, eps).to(input.dtype)
+        x, mean, spread, scale, shift = (None if t is None else t.to(float32) for t in given)
+        return _with_known_statistics(x, mean, spread, scale, shift, eps).to(input.dtype)
     factor = rsqrt(running_var + eps)
     if weight is not None:
         factor = factor * weight
@@ -462,7 +467,8 @@ def _with_known_statistics(
         shift = shift + bias
     out = mul(input, _per_channel(factor, input.ndim)) + _per_channel(shift, input.ndim)
     out = out.to(input.dtype)
-    return out if input.layer is not None or lies_last(input.array) else contiguous(out)
+    last = channels_last if input.ndim == 4 else channels_last_3d if input.ndim == 5 else None
+    return out if last is not None and input.is_contiguous(last) else contiguous(out)
 
 
 @composite(
