@@ -18,7 +18,6 @@ from adjoint.ops.arranging.indexing import (
 )
 from adjoint.ops.arranging.shape import basic_index, reshape
 from adjoint.ops.dims import check_positions, normal_dim
-from adjoint.ops.elementwise.comparison import refuse_complex
 from adjoint.ops.op import general
 from adjoint.ops.shared_rules import zero_of
 
@@ -259,8 +258,7 @@ def _parts_to_take_in(
     """What is taken in: where to, at which places, what, and along which axis; or a refusal."""
     if reduce not in _COMBINE:
         raise RuntimeError(f"reduce must be sum, prod, mean, amax or amin, got {reduce!r}")
-    if reduce in ("amax", "amin"):
-        refuse_complex(reduce, input)
+    refuse_kinds("scatter_reduce", input, _REFUSED.get(reduce, ""))
     same_dtype("src", input, src)
     whole, chosen, values = lifted(input), lifted(index), lifted(src)
     axis = normal_dim(dim, input.ndim)
@@ -305,7 +303,6 @@ def scatter_reduce(
     include_self: bool = True,
 ) -> Array:
     """input with src taken in by sum, prod, mean, amax or amin where index names along dim."""
-    refuse_kinds("scatter_reduce", input, _REFUSED.get(reduce, ""))
     whole, chosen, values, axis = _parts_to_take_in(xp, input, dim, index, src, reduce)
     if not index.size:
         return xp.array(input)

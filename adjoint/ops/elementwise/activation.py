@@ -10,7 +10,6 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import cat, narrow, reshape
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.arithmetic import abs, div, mul, sub
-from adjoint.ops.elementwise.comparison import refuse_complex
 from adjoint.ops.elementwise.powers import exp
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.elementwise.special import error_function
@@ -20,20 +19,6 @@ from adjoint.ops.reducing.cumulative import narrowed, widened
 from adjoint.ops.sampling.random import uniform
 from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.core import TensorCore
-
-
-def _floats_only(name: str, array: Any) -> None:
-    """Refuse data types in which the result could not be expressed, and numbers without order."""
-    refuse_complex(name, array)
-    _no_integers(name, array)
-
-
-def _no_integers(name: str, array: Any) -> None:
-    """Refuse data types in which the result could not be expressed."""
-    if array.dtype.kind in "biu":
-        raise NotImplementedError(
-            f"{name}() is not implemented for {array.dtype}; convert with .to(...) first"
-        )
 
 
 @elementwise(
@@ -74,11 +59,10 @@ def sigmoid(xp: Any, input: Array) -> Array:
     home="nn.functional",
     ordered=True,
     exact_out=True,
-    refuses="c",
+    refuses="bciu",
 )
 def logsigmoid(xp: Any, input: Array) -> Array:
     """log(sigmoid(input)), without overflow."""
-    _floats_only("logsigmoid", input)
     return xp.minimum(input, 0) - xp.log1p(xp.exp(-xp.absolute(input)))
 
 
@@ -89,11 +73,10 @@ def logsigmoid(xp: Any, input: Array) -> Array:
     inplace=False,
     home="nn.functional",
     exact_out=True,
-    refuses="c",
+    refuses="bciu",
 )
 def softplus(xp: Any, input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """log(1 + exp(beta * input)) / beta, and input itself where that is above threshold."""
-    _floats_only("softplus", input)
     scaled = input * beta
     smooth = (xp.maximum(scaled, 0) + xp.log1p(xp.exp(-xp.absolute(scaled)))) / beta
     return xp.where(scaled > threshold, input, smooth)
@@ -128,10 +111,10 @@ def silu_back(xp: Any, slope: Array, input: Array) -> Array:
     input=lambda grad, input: silu_back(grad, conj(input)),
     home="nn.functional",
     overwrites=True,
+    refuses="biu",
 )
 def silu(xp: Any, input: Array) -> Array:
     """input * sigmoid(input)."""
-    _no_integers("silu", input)
     return xp.in_blocks(lambda x: xp.divide(x, 1 + xp.exp(-x)), input)
 
 
@@ -162,10 +145,10 @@ def mish_back(xp: Any, slope: Array, input: Array) -> Array:
     input=lambda grad, input: mish_back(grad, input),
     home="nn.functional",
     overwrites=True,
+    refuses="biu",
 )
 def mish(xp: Any, input: Array) -> Array:
     """input * tanh(softplus(input))."""
-    _no_integers("mish", input)
     return xp.in_blocks(lambda x: x * xp.tanh(xp.logaddexp(x, 0)), input)
 
 
@@ -226,11 +209,10 @@ def _tanh_gelu(xp: Any, input: Any) -> Any:
     inplace=False,
     home="nn.functional",
     exact_out=True,
-    refuses="c",
+    refuses="bciu",
 )
 def gelu(xp: Any, input: Array, *, approximate: str = "none") -> Array:
     """input times the part of a standard normal distribution below it."""
-    _floats_only("gelu", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate must be 'none' or 'tanh', got {approximate!r}")
     function = _gelu if approximate == "none" else _tanh_gelu
@@ -262,7 +244,6 @@ def relu_back(xp: Any, slope: Array, output: Array) -> Array:
 )
 def relu(xp: Any, input: Array) -> Array:
     """input where it is positive, else 0."""
-    refuse_complex("relu", input)
     return xp.relu(input)
 
 
@@ -273,11 +254,10 @@ def relu(xp: Any, input: Array) -> Array:
     home="nn.functional",
     inplace="function",
     overwrites=True,
-    refuses="c",
+    refuses="bciu",
 )
 def leaky_relu(xp: Any, input: Array, negative_slope: float = 0.01) -> Array:
     """input where it is positive, else negative_slope * input."""
-    _floats_only("leaky_relu", input)
     return xp.where(input > 0, input, input * negative_slope)
 
 
@@ -297,11 +277,10 @@ def _elu_rule(grad: Value, input: Value, alpha: float, scale: float, stretch: fl
     home="nn.functional",
     inplace="function",
     overwrites=True,
-    refuses="c",
+    refuses="bciu",
 )
 def elu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     """input where it is positive, else alpha * (exp(input) - 1)."""
-    _floats_only("elu", input)
     return _elu(xp, input, alpha, 1.0, 1.0)
 
 
@@ -317,11 +296,10 @@ _SELU_SCALE = 1.0507009873554805
     also="nn.functional",
     inplace="function",
     overwrites=True,
-    refuses="c",
+    refuses="bciu",
 )
 def selu(xp: Any, input: Array) -> Array:
     """elu scaled so that deep networks keep mean 0 and variance 1."""
-    _floats_only("selu", input)
     return _elu(xp, input, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
@@ -331,11 +309,10 @@ def selu(xp: Any, input: Array) -> Array:
     also="nn.functional",
     inplace="function",
     overwrites=True,
-    refuses="c",
+    refuses="bciu",
 )
 def celu(xp: Any, input: Array, alpha: float = 1.0) -> Array:
     """input where it is positive, else alpha * (exp(input / alpha) - 1)."""
-    _floats_only("celu", input)
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0")
     return _elu(xp, input, alpha, 1.0, 1.0 / alpha)
@@ -356,7 +333,6 @@ def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0)
     """input, but at least min_val and at most max_val."""
     if min_val > max_val:
         raise ValueError(f"min_val={min_val} is above max_val={max_val}")
-    refuse_complex("hardtanh", input)
     return xp.clip(input, min_val, max_val).astype(input.dtype)
 
 
@@ -369,7 +345,6 @@ def hardtanh(xp: Any, input: Array, min_val: float = -1.0, max_val: float = 1.0)
 )
 def relu6(xp: Any, input: Array) -> Array:
     """input, but at least 0 and at most 6."""
-    refuse_complex("relu6", input)
     return xp.clip(input, 0, 6)
 
 
@@ -377,11 +352,10 @@ def relu6(xp: Any, input: Array) -> Array:
     input=lambda grad, input: _inside(grad / 6, input, -3, 3),
     home="nn.functional",
     overwrites=True,
-    refuses="c",
+    refuses="bciu",
 )
 def hardsigmoid(xp: Any, input: Array) -> Array:
     """input / 6 + 1/2, but at least 0 and at most 1."""
-    _floats_only("hardsigmoid", input)
     return xp.clip(input + 3, 0, 6) / 6
 
 
@@ -391,11 +365,10 @@ def hardsigmoid(xp: Any, input: Array) -> Array:
     ),
     home="nn.functional",
     overwrites=True,
-    refuses="c",
+    refuses="bciu",
 )
 def hardswish(xp: Any, input: Array) -> Array:
     """input * hardsigmoid(input)."""
-    _floats_only("hardswish", input)
     return input * xp.clip(input + 3, 0, 6) / 6
 
 
@@ -411,20 +384,28 @@ def _shrink_rule(grad: Value, input: Value, lambd: float) -> Value:
 
 
 @elementwise(
-    input=_shrink_rule, inplace=False, wide=False, exact_out=True, also="nn.functional", refuses="c"
+    input=_shrink_rule,
+    inplace=False,
+    wide=False,
+    exact_out=True,
+    also="nn.functional",
+    refuses="bciu",
 )
 def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """input, and 0 where it is at most lambd away from 0."""
-    _floats_only("hardshrink", input)
     return xp.where(near_zero(input, lambd), 0, input)
 
 
 @elementwise(
-    input=_shrink_rule, inplace=False, wide=False, home="nn.functional", exact_out=True, refuses="c"
+    input=_shrink_rule,
+    inplace=False,
+    wide=False,
+    home="nn.functional",
+    exact_out=True,
+    refuses="bciu",
 )
 def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """input moved by lambd towards 0, and 0 where it is nearer."""
-    _floats_only("softshrink", input)
     if lambd < 0:
         raise RuntimeError(f"lambd must not be negative, got {lambd}")
     return xp.where(near_zero(input, lambd), 0, input - xp.sign(input) * lambd)
@@ -442,7 +423,6 @@ def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
 )
 def threshold(xp: Any, input: Array, threshold: float, value: float) -> Array:
     """input where it is above threshold, else value."""
-    refuse_complex("threshold", input)
     return xp.where(input <= threshold, value, input).astype(input.dtype)
 
 
@@ -470,7 +450,6 @@ def tanhshrink(input: Value) -> Value:
 )
 def leaky_by(xp: Any, input: Array, weight: Array) -> Array:
     """input where it is positive, else weight * input."""
-    refuse_complex("prelu", input)
     return xp.where(input > 0, input, input * weight)
 
 

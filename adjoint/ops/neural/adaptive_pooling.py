@@ -10,7 +10,6 @@ from adjoint.dtypes import bfloat16, float16, float32, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import following, to
 from adjoint.ops.arranging.shape import cat, narrow, squeeze, unsqueeze
-from adjoint.ops.elementwise.comparison import refuse_complex
 from adjoint.ops.neural.convolution import batched, each
 from adjoint.ops.neural.pooling import average_windows, table_of
 from adjoint.ops.op import composite, general
@@ -140,7 +139,6 @@ def _greatest_tangent(input_tangent: Any, result1: Any, sizes: Any) -> tuple[Any
 )
 def greatest_in(xp: Any, input: Array, sizes: Any) -> tuple[Array, Array]:
     """The greatest elements of windows over the last dimensions, and their places in an image."""
-    refuse_complex("adaptive_max_pool", input)
     count = len(sizes)
     found = xp.window_maxima(_flat(input, count), _table(tuple(input.shape[-count:]), sizes))
     return _shaped(found, input.shape[:-count], sizes)
