@@ -172,3 +172,15 @@ def test_equal_eigenvalues_have_gradients_without_infinities() -> None:
     values, vectors = adjoint.lobpcg(A, 2)
     (values.sum() + vectors.sum()).backward()
     assert np.isfinite(A.grad.numpy()).all()
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("size", [3, 5, 8])
+def test_every_matrix_of_a_batch_is_reflected(kind: str, size: int) -> None:
+    """Also those that begin where LAPACK's Python function works on a copy."""
+    batch = np.random.default_rng(size).normal(size=(3, size, size)).astype(kind)
+    found, tau = adjoint.geqrf(adjoint.tensor(batch))
+    for place, matrix in enumerate(batch):
+        single = adjoint.geqrf(adjoint.tensor(matrix))
+        np.testing.assert_allclose(found[place].numpy(), single[0].numpy(), atol=1e-5)
+        np.testing.assert_allclose(tau[place].numpy(), single[1].numpy(), atol=1e-5)

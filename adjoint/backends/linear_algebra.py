@@ -176,7 +176,7 @@ class LinearAlgebra:
         tau = np.empty((*array.shape[:-2], min(array.shape[-2:])), array.dtype)
         room = PANEL * array.shape[-1]
         for place in np.ndindex(tau.shape[:-1]):
-            matrix = turned[place].T
-            # In a copy, where a matrix of an odd number of floats before it ends at four bytes.
-            matrix[...], tau[place], _, _ = reflect(matrix, lwork=room, overwrite_a=1)
+            given = turned[place].T
+            # Where a matrix does not begin at a multiple of 8 bytes, SciPy works on a copy of it.
+            given[...], tau[place], _, _ = reflect(given, lwork=room, overwrite_a=1)
         return turned, tau

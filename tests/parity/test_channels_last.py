@@ -59,6 +59,7 @@ OF_IMAGES = {
     "max_unpool2d": unpooled,
     "avg_pool2d": functional("avg_pool2d", 2),
     "adaptive_avg_pool2d": functional("adaptive_avg_pool2d", 3),
+    "adaptive_avg_pool2d of odd windows": functional("adaptive_avg_pool2d", 4),
     "adaptive_max_pool2d": functional("adaptive_max_pool2d", 3),
     "lp_pool2d": functional("lp_pool2d", 2, 2),
     "pad": functional("pad", (1, 1, 1, 1)),

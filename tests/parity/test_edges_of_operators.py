@@ -246,6 +246,15 @@ LONELY = {
         t.ones(()), t.ones(1).long(), reduction="none"
     ),
     "sizes times a number": lambda t: t.ones(t.Size([1, 2]) * 2 + (3,) * t.Size([2]).numel()),
+    "lstsq whose rank is full": lambda t: t.linalg.lstsq(
+        t.tensor([[2.0, 1.0], [1.0, 0.5], [0.0, 3.0]]), t.ones(3, 2), rcond=0.9, driver="gels"
+    )[:2],
+    **{
+        f"lstsq of low rank by {driver}": lambda t, d=driver: t.linalg.lstsq(
+            t.ones(4, 3), t.arange(8.0).view(4, 2), driver=d
+        )[1:3]
+        for driver in ("gelsd", "gelss", "gelsy")
+    },
     "cond of integers": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.int64)),
     "cond of a vector": lambda t: t.linalg.cond(t.ones(0)),
     "cond of complex": lambda t: t.linalg.cond(t.ones(0, 0, dtype=t.complex64)),

@@ -583,12 +583,15 @@ def linalg_lstsq(A: Value, B: Value, rcond: Any = None, *, driver: str | None = 
     right = unsqueeze(B, -1) if vector else B
     if right.ndim < 2 or A.ndim < 2 or A.shape[-2] != right.shape[-2]:
         raise RuntimeError(f"lstsq: shapes {shapes_of(A, B)} do not have the same number of rows")
+    if driver == "gels":  # which takes the rank to be full
+        rcond = None
     rank, values = lstsq_facts(A, rcond)
     solution = matmul(pseudo_inverse(A, None, rcond), right)
     difference = matmul(A, solution) - right
     residuals = sum(real(conj(difference) * difference), -2)
     nothing = (slice(0, 0),)
-    if driver in (None, "gelsy") or A.shape[-2] <= A.shape[-1]:
+    low = has_values(rank) and bool((rank < A.shape[-1]).any())
+    if driver in (None, "gelsy") or low or A.shape[-2] <= A.shape[-1]:
         residuals = basic_index(reshape(residuals, (-1,)), nothing)
     if driver not in ("gelsd", "gelss"):
         values = basic_index(reshape(values, (-1,)), nothing)

@@ -82,7 +82,8 @@ def _adaptive_average(count: int) -> Any:
         if count > 1 and output_size in (1, (1,) * count, [1] * count):  # of any dimensions
             return mean(input, tuple(range(-count, 0)), True)
         sizes = wanted_sizes(name, input, output_size)
-        return batched(lambda images: adaptive_average(images, sizes), input, count)
+        found = batched(lambda images: adaptive_average(images, sizes), input, count)
+        return following(found, input) if count == 2 else found
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Means of windows that are chosen so that the result is of output_size."
