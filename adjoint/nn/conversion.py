@@ -51,7 +51,7 @@ def convert_parameter(module: Any, name: str, fn: Callable[[Any], Any]) -> None:
     grad = parameter.grad
     with no_grad():
         converted = fn(parameter)
-        if _Settings.swap:
+        if _swaps(converted):
             _swap(parameter, converted, f"{module._get_name()}.{name}")
         elif _Settings.overwrite:
             parameter = Parameter(converted, parameter.requires_grad)
@@ -63,13 +63,20 @@ def convert_parameter(module: Any, name: str, fn: Callable[[Any], Any]) -> None:
 
 
 def _convert_gradient(grad: Any, converted: Any) -> Any:
-    if _Settings.overwrite and not _Settings.swap:
+    swaps = _swaps(converted)
+    if _Settings.overwrite and not swaps:
         return converted.requires_grad_(grad.requires_grad)
-    if not _Settings.swap:
+    if not swaps:
         grad.data = converted
     elif converted is not grad:
         swap_tensors(grad, converted.requires_grad_(grad.requires_grad))
     return grad
+
+
+def _swaps(converted: Any) -> bool:
+    """Whether a swap is asked for, or a class alone knows what was converted."""
+    layer = converted.layer
+    return _Settings.swap or (layer is not None and layer.wraps and not layer.sparse)
 
 
 def _swap(parameter: Any, converted: Any, path: str) -> None:

@@ -6,12 +6,14 @@ dropouts, which may overwrite their input, and softmax, which may choose its dim
 
 import inspect
 import math
+import sys
 import warnings
 from collections.abc import Callable
 from inspect import Parameter
 from typing import Any
 
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
+from adjoint.nn.replacing import Replaceable
 from adjoint.ops import PUBLIC
 from adjoint.ops.composites import overridable
 from adjoint.ops.declaration import DECLARED
@@ -327,3 +329,5 @@ _OWN = [
     if inspect.isfunction(value) and value.__module__ == __name__ and name[0] != "_"
 ]
 globals().update({name: overridable(globals()[name]) for name in _OWN})
+
+sys.modules[__name__].__class__ = Replaceable

@@ -65,15 +65,15 @@ def fan(tensor: Any, mode: str) -> int:
 # ---- plain fillings ----
 
 
-@no_grad()
 @overridable
+@no_grad()
 def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
     """Numbers between a and b, all equally likely."""
     return tensor.uniform_(a, b, generator=generator)
 
 
-@no_grad()
 @overridable
+@no_grad()
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
     """Normally distributed numbers."""
     return tensor.normal_(mean, std, generator=generator)
@@ -108,8 +108,8 @@ def trunc_normal_(
     return tensor if drawn is tensor else tensor.copy_(drawn)
 
 
-@no_grad()
 @overridable
+@no_grad()
 def constant_(tensor: Any, val: float) -> Any:
     """One value everywhere."""
     return tensor.fill_(val)
@@ -178,8 +178,8 @@ def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | Non
     return calculate_gain(nonlinearity, a) / math.sqrt(fan(tensor, mode))
 
 
-@no_grad()
 @overridable
+@no_grad()
 def kaiming_uniform_(
     tensor: Any,
     a: float = 0,
@@ -195,8 +195,8 @@ def kaiming_uniform_(
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
-@no_grad()
 @overridable
+@no_grad()
 def kaiming_normal_(
     tensor: Any,
     a: float = 0,

@@ -49,8 +49,8 @@ from adjoint.optim.programs import Fitted, Program, Spare, Tape, likeness, named
 from adjoint.optim.wrapped import (
     answers_calls,
     refuse_recorded,
-    refuse_wrapped,
     state_like,
+    steps_by_calls,
     with_gradients,
 )
 from adjoint.optim.writes import Writes
@@ -275,12 +275,13 @@ class ElementwiseOptimizer(Optimizer):
 
     def _without_wrapped(self, params: list[Any], group: Group, writes: Writes) -> list[Any]:
         """Prepare the step of parameters whose class answers calls; the others are returned."""
-        left = [param for param in params if not answers_calls(param)]
-        refuse_wrapped(left)
+        left: list[Any] = []
         for param in params:
-            if answers_calls(param):
+            if steps_by_calls(param):
                 refuse_recorded(param, group)
                 self._step_by_calls(param, group, writes)
+            else:
+                left.append(param)
         return left
 
     def _step_by_calls(

@@ -22,11 +22,20 @@ def with_gradients(params: list[Any]) -> list[Any]:
     return [p for p in params if (p.grad if p.special else p.gradient) is not None]
 
 
+def steps_by_calls(param: Any) -> bool:
+    """Whether a class answers for the values of a parameter, or of its gradient alone."""
+    return answers_calls(param) or _is_wrapped(param.gradient)
+
+
+def _is_wrapped(grad: Any) -> bool:
+    return grad is not None and grad.layer is not None and not has_values(grad)
+
+
 def refuse_wrapped(params: list[Any]) -> None:
     """A step works on the memory of gradients: some have none, and their class answers calls."""
     for i, param in enumerate(params):
         grad = param.gradient
-        if grad is not None and grad.layer is not None and not has_values(grad):
+        if _is_wrapped(grad):
             raise RuntimeError(
                 f"the gradient of parameter {i} is a {type(grad).__name__}, which has no "
                 "memory of its own: put what it holds into .grad before the step"

@@ -1,5 +1,6 @@
 """`__torch_function__`: of classes that are no tensors, of subclasses, and of modes."""
 
+import importlib
 from typing import ClassVar, NamedTuple
 
 import pytest
@@ -191,6 +192,24 @@ def test_a_mode_sees_functions_factories_and_methods():
     compat.zeros(2)
     wanted = ["zeros", "ones", "add", "relu", "tensor", "mul_", "dropout", "sum"]
     assert mode.log == wanted
+
+
+@pytest.mark.parametrize("name", ["uniform_", "normal_", "constant_", "kaiming_uniform_"])
+def test_a_mode_is_given_the_functions_of_init_themselves(torch, name):
+    for library in (compat, torch):
+        overrides = importlib.import_module(f"{library.__name__}.overrides")
+        seen = []
+
+        class Mode(overrides.TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None, seen=seen):
+                seen.append(func)
+                return func(*args, **(kwargs or {}))
+
+        function = getattr(library.nn.init, name)
+        with Mode():
+            filled = function(library.empty(2, 2), *([1.0] if name == "constant_" else []))
+        assert function in seen and not filled.requires_grad
+        assert overrides.resolve_name(function) == f"torch.nn.init.{name}"
 
 
 def test_modes_are_asked_from_the_inside_out():

@@ -1,6 +1,7 @@
 """What samples can't say of nn.functional: refusals, in-place forms, old and left-out arguments."""
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -169,3 +170,24 @@ def test_recurrent_layers_of_complex_numbers(name):
 
     assert adjoint.autograd.gradcheck(run, (x,))
     assert adjoint.autograd.gradgradcheck(run, (x,))
+
+
+def test_layers_call_what_a_program_puts_in_the_place_of_a_function(monkeypatch):
+    """The same names under compat are tested in tests/compat/nn."""
+    x = adjoint.ones(2, 2)
+    layers = {
+        "relu": adjoint.nn.ReLU(),
+        "linear": adjoint.nn.Linear(2, 2),
+        "gelu": adjoint.nn.GELU(),
+    }
+    with monkeypatch.context() as patched:
+        for name in layers:
+            patched.setattr(adjoint.nn.functional, name, lambda *args, **kwargs: "mine")
+        assert [layer(x) for layer in layers.values()] == ["mine"] * 3
+    assert layers["relu"](-x).tolist() == [[0.0, 0.0]] * 2
+    with mock.patch.object(adjoint.nn.functional, "relu", return_value="mocked"):
+        assert layers["relu"](x) == "mocked"
+    assert layers["relu"](x).tolist() == [[1.0, 1.0]] * 2
+    adjoint.nn.functional.my_own = 3
+    assert adjoint.nn.functional.my_own == 3
+    del adjoint.nn.functional.my_own

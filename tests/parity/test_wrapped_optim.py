@@ -62,6 +62,49 @@ def stepped(torch, make):
     return param, optimizer
 
 
+def layer_of(torch):
+    """A layer with a weight that holds another tensor, and a plain shift."""
+    layer = torch.nn.Linear(2, 3)
+    with torch.no_grad():
+        layer.bias.copy_(torch.arange(3.0))
+    layer.weight = torch.nn.Parameter(wrapper(torch)(torch.arange(6.0).view(3, 2) / 7))
+    return layer
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_plain_parameters_take_gradients_that_a_class_answers_for(torch, name):
+    found = []
+    for library in (compat, torch):
+        layer = layer_of(library)
+        optimizer = OPTIMIZERS[name](library.optim, layer.parameters())
+        for _ in range(3):
+            optimizer.zero_grad()
+            layer(library.ones(2, 2)).pow(2).sum().backward()
+            optimizer.step()
+        assert type(layer.bias.grad).__name__ == "Held" and type(layer.bias) is not type(
+            layer.weight
+        )
+        found.append([*layer.bias.tolist(), *layer.weight.inner.flatten().tolist()])
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
+
+
+def test_modules_convert_parameters_that_hold_others(torch):
+    found = []
+    for library in (compat, torch):
+        layer = layer_of(library)
+        type(layer.weight).__tensor_flatten__ = lambda self: (["inner"], None)  # PyTorch asks
+        type(layer.weight).__tensor_unflatten__ = lambda *args: None
+        layer(library.ones(1, 2)).sum().backward()
+        weight = layer.weight
+        layer.double()
+        assert layer.weight is weight and isinstance(weight, library.nn.Parameter)
+        held = [weight.inner, weight.grad.inner]
+        found.append(
+            [weight.dtype.itemsize, *[(each.dtype.itemsize, each.tolist()) for each in held]]
+        )
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_are_pytorchs(torch, name):
     (ours, _), (theirs, _) = (stepped(t, OPTIMIZERS[name]) for t in (compat, torch))
