@@ -160,3 +160,36 @@ def test_nodes_have_pytorchs_names(name: str) -> None:
         answer = getattr(library, name)(*given)
         found.append((answer[0] if isinstance(answer, tuple) else answer).grad_fn.name())
     assert found[0] == found[1]
+
+
+PHASES: dict[str, Callable[[Any, Any], Any]] = {
+    "svd": lambda library, A: library.svd(A)[0].sum().abs(),
+    "svd_right": lambda library, A: library.svd(A)[2].sum().abs(),
+    "svd_both": lambda library, A: (library.svd(A)[0] @ library.svd(A)[2]).sum().abs(),
+    "eigh": lambda library, A: library.eigh(A + A.mH)[1].sum().abs(),
+    "eigh_sizes": lambda library, A: library.eigh(A + A.mH)[1].abs().sum(),
+    "eig": lambda library, A: library.eig(A)[1].sum().abs(),
+    "eig_sizes": lambda library, A: library.eig(A)[1].abs().sum(),
+}
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_gradients_that_depend_on_a_free_phase_are_refused(name: str) -> None:
+    """They would be those of whatever phase LAPACK happened to choose."""
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((3, 3)) + 1j * rng.standard_normal((3, 3))
+    found: list[Any] = []
+    for library, made in (
+        (adjoint.linalg, Tensor(matrix, AS_IS)),
+        (torch.linalg, torch.tensor(matrix)),
+    ):
+        A = made.requires_grad_()
+        try:
+            PHASES[name](library, A).backward()
+            found.append(np.asarray(A.grad))
+        except RuntimeError as error:
+            found.append(type(error))
+    if isinstance(found[1], type):
+        assert found[0] is found[1]
+    else:
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-8)

@@ -24,11 +24,34 @@ from adjoint.ops.matrices.linalg import (
 from adjoint.ops.matrices.matmul import mH
 from adjoint.ops.op import composite, general
 from adjoint.ops.signatures import answer_of
+from adjoint.tensors.concrete import concrete, has_values
+from adjoint.tensors.core import backend_of
+from adjoint.tensors.tensor import Tensor
 
 
 def main_diagonal(value: Any) -> Any:
     """The diagonals of matrices."""
     return diagonal(value, 0, -2, -1)
+
+
+PHASE = 0.01  # how much of a gradient may lie along a phase: rounding
+
+
+def refuse_free_phases(along: Any) -> None:
+    """Refuse gradients that depend on the phases of complex vectors, which nothing determines.
+
+    `along` are the gradients of vectors times their conjugates: what is imaginary turns a phase.
+    """
+    if isinstance(along, Tensor):
+        if along.layer is not None or not has_values(along):
+            return
+        along = concrete(along)
+    xp = backend_of(along).xp
+    if xp.readable(waiting=True) and bool(xp.any(xp.absolute(xp.imag(along)) > PHASE)):
+        raise RuntimeError(
+            "the gradient depends on the phases of complex singular vectors or eigenvectors, which "
+            "are arbitrary; use them where a phase does not count, as in abs() or v @ v.mH"
+        )
 
 
 def real_part(value: Any) -> Any:
@@ -303,6 +326,8 @@ def _svd_rule(grad_u: Any, grad_s: Any, grad_vh: Any, U: Any, S: Any, Vh: Any) -
     Vh, grad_v = narrow(Vh, -2, 0, rank), mH(narrow(grad_vh, -2, 0, rank))
     V = mH(Vh)
     skew_u, skew_v = mH(U) @ grad_u, Vh @ grad_v
+    if holds_complex(U):
+        refuse_free_phases(main_diagonal(skew_u + skew_v))
     skew_u, skew_v = skew_u - mH(skew_u), skew_v - mH(skew_v)
     gaps = differences(S * S)
     across, down = unsqueeze(S, -2), unsqueeze(S, -1)

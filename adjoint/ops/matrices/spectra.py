@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.call.context import is_recording
-from adjoint.call.dispatch import conj
+from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flip, narrow, squeeze, unsqueeze
@@ -15,6 +15,7 @@ from adjoint.ops.matrices.decompositions import (
     main_diagonal,
     quotient,
     real_part,
+    refuse_free_phases,
 )
 from adjoint.ops.matrices.linalg import (
     NOT_CONVERGED,
@@ -37,7 +38,10 @@ def _eigh_tangent(A_tangent: Value, values: Any, vectors: Any) -> tuple[Any, Any
 
 
 def _eigh_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) -> Any:
-    inner = quotient(mH(vectors) @ grad_vectors, differences(values))
+    product = mH(vectors) @ grad_vectors
+    if holds_complex(vectors):
+        refuse_free_phases(main_diagonal(product))
+    inner = quotient(product, differences(values))
     inner = (inner + mH(inner)) / 2 + diag_embed(grad_values)
     return vectors @ inner @ mH(vectors)
 
@@ -178,7 +182,9 @@ def _eig_rule(grad_values: Any, grad_vectors: Any, values: Any, vectors: Any) ->
     """For eigenvectors of norm 1."""
     adjoint = mH(vectors)
     product = adjoint @ grad_vectors
-    along = real_part(main_diagonal(product))
+    along = main_diagonal(product)
+    refuse_free_phases(along)
+    along = real_part(along)
     inner = product - (adjoint @ vectors) * unsqueeze(along, -2)
     inner = quotient(inner, conj(differences(values))) + diag_embed(grad_values)
     return solve_matrix(adjoint, inner @ adjoint)
