@@ -82,3 +82,17 @@ def test_range_is_deprecated(library: Any) -> None:
     """It warns."""
     with pytest.warns(UserWarning, match="deprecated"):
         library.range(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda F, x, w: F.conv2d(x, w, padding=2.5), r"conv2d\(\): padding .* got 2.5"),
+        (lambda F, x, w: F.conv2d(x, w, stride=[1.5, 1]), r"conv2d\(\): stride .* got \[1.5, 1\]"),
+        (lambda F, x, w: F.max_pool2d(x, 2.5), r"max_pool2d\(\): kernel_size .* got 2.5"),
+        (lambda F, x, w: adjoint.nn.Conv2d(1, 1, 2.5), r"Conv2d\(\): a size .* got 2.5"),
+    ],
+)
+def test_sizes_that_are_no_whole_numbers_are_named(call, said):
+    with pytest.raises(TypeError, match=said):
+        call(adjoint.nn.functional, adjoint.ones(1, 1, 4, 4), adjoint.ones(1, 1, 2, 2))

@@ -80,8 +80,6 @@ class Parameter(Tensor, metaclass=_Marked):
     def __repr__(self) -> str:
         return f"Parameter containing:\n{self.shared().requires_grad_(self.requires_grad)!r}"
 
-    __str__ = __repr__
-
 
 class Buffer(Tensor, metaclass=_Marked):
     """A tensor that a module lists among its buffers when it is assigned to it.
@@ -178,8 +176,6 @@ class UninitializedTensor:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
-
-    __str__ = __repr__
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:

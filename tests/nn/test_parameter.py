@@ -39,6 +39,14 @@ def test_repr():
     assert str(frozen) == "Parameter containing:\ntensor([1.])"
 
 
+def test_a_class_says_how_its_parameters_print():
+    class Named(nn.Parameter):
+        def __repr__(self):
+            return "named"
+
+    assert str(Named(ones(1))) == f"{Named(ones(1))}" == "named"
+
+
 def test_classes_of_users_stay_what_they_are():
     parameter = nn.Parameter(ones(2).as_subclass(Own))
     assert type(parameter) is Own

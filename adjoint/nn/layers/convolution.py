@@ -65,7 +65,7 @@ class Convolution(Module):
         return (first, second // self.groups, *self.kernel_size)
 
     def _each(self, value: Any) -> tuple[int, ...]:
-        return each(value, self.count, type(self).__name__)
+        return each(value, self.count, f"{type(self).__name__}(): a size")
 
     def _checked(self, padding: Any) -> Any:
         if not isinstance(padding, str):

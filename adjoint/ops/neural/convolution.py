@@ -315,7 +315,10 @@ def each(value: Any, count: int, name: str) -> tuple[int, ...]:
         return (value,) * count
     if isinstance(value, SupportsIndex) and not getattr(value, "ndim", 0):  # one of NumPy's
         return (operator.index(value),) * count
-    numbers = tuple(operator.index(n) for n in value)
+    try:
+        numbers = tuple(operator.index(n) for n in value)
+    except TypeError as error:
+        raise TypeError(f"{name} must be a whole number, or {count}, got {value!r}") from error
     if len(numbers) == 1:
         return numbers * count
     if len(numbers) != count:

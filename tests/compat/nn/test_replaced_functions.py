@@ -48,3 +48,20 @@ def test_a_name_that_is_new_stays_the_program_s():
     del torch.nn.functional.of_the_program
     with pytest.raises(AttributeError):
         del torch.nn.functional.of_the_program
+
+
+def test_layers_begin_by_a_function_that_was_replaced():
+    """As programs do that load weights later, and want none drawn before."""
+    init, called = torch.nn.init, []
+    own = init.kaiming_uniform_
+    try:
+        init.kaiming_uniform_ = lambda tensor, *args, **kwargs: called.append(tuple(tensor.shape))
+        torch.nn.Linear(3, 2)
+        torch.nn.Conv1d(1, 4, 2)
+    finally:
+        init.kaiming_uniform_ = own
+    assert called == [(2, 3), (4, 1, 2)]
+    assert init.kaiming_uniform_ is own is vars(init)["kaiming_uniform_"]
+    with mock.patch.object(init, "normal_", lambda tensor: tensor.data.fill_(7)):
+        assert torch.nn.Embedding(1, 2).weight.tolist() == [[7.0, 7.0]]
+    assert torch.nn.Embedding(1, 2).weight.tolist() != [[7.0, 7.0]]

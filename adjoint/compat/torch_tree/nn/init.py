@@ -1,4 +1,4 @@
-"""torch.nn.init: the old names of functions that fill a tensor in place, without an underscore."""
+"""torch.nn.init: old names, without an underscore; what replaces a function, layers call."""
 
 import functools
 import warnings
@@ -40,3 +40,16 @@ _calculate_correct_fan = init.fan
 _no_grad_fill_, _no_grad_zero_ = init.constant_, init.zeros_
 _no_grad_uniform_, _no_grad_normal_ = init.uniform_, init.normal_
 _no_grad_trunc_normal_ = init.trunc_normal_
+
+_ORIGINALS = {name: value for name, value in vars(init).items() if name.endswith("_")}
+ASSIGNABLE = {name for name in _ORIGINALS if not name.startswith("_")}
+
+
+def assign(name: str, value: Any) -> None:
+    """Have another function under a name: layers that are made from now on begin by it."""
+    setattr(init, name, value)
+
+
+def restore(name: str) -> None:
+    """Have the function that was there at first."""
+    assign(name, _ORIGINALS[name])
