@@ -4,6 +4,7 @@ Modules that took part must have the same members, mode and hooks; optimizers th
 what functions read by name must be the same tensors, objects and plain values.
 """
 
+from collections import deque
 from itertools import repeat
 from operator import getitem, is_
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.reads import PLAIN, Reads, held_at
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
-from adjoint.tensors.core import are_without_hooks, bound, hold
+from adjoint.tensors.core import NDARRAY, are_without_hooks, bound, hold
 
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
@@ -103,15 +104,21 @@ def hooks_of(tensor: Any) -> Any:
     return tuple(extras.hooks or ()), tuple(extras.post_accumulate or ())
 
 
+DEPTH = 6  # of containers that are looked into: one may hold itself
+LARGE = 1 << 20  # bytes of an array that is known by itself, and not by its values
+_NESTS = (list, tuple, dict, deque)
+
+
 class Contents:
     """What a container held, and what the containers in it did."""
 
     __slots__ = ("keys", "kind", "parts", "plain")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, depth: int) -> None:
         self.kind = type(value)
         self.keys = list(value) if isinstance(value, dict) else None
-        self.parts = [kept(each) for each in (value if self.keys is None else value.values())]
+        parts = value if self.keys is None else value.values()
+        self.parts = [kept(each, depth - 1) for each in parts]
         self.plain = not any(isinstance(each, Contents) for each in self.parts)
 
     def fits(self, now: Any) -> bool:
@@ -125,9 +132,31 @@ class Contents:
         return (self.plain and all(map(is_, now, self.parts))) or all(map(fits, now, self.parts))
 
 
-def kept(value: Any) -> Any:
+class Members(Contents):
+    """What a set held, or an array of NumPy's that is not large."""
+
+    __slots__ = ("members",)
+
+    def __init__(self, value: Any) -> None:
+        super().__init__((), 0)
+        self.members = _members(value)
+
+    def fits(self, now: Any) -> bool:
+        """Whether another holds the same."""
+        return bool(_members(now) == self.members)
+
+
+def _members(value: Any) -> Any:
+    if type(value) is NDARRAY:
+        return value.shape, value.dtype, value.tobytes()
+    return type(value), set(value) if isinstance(value, (set, frozenset)) else value
+
+
+def kept(value: Any, depth: int = DEPTH) -> Any:
     """A value as others are compared with it later."""
-    return Contents(value) if isinstance(value, (list, tuple, dict)) else value
+    if isinstance(value, (set, frozenset)) or (type(value) is NDARRAY and value.nbytes <= LARGE):
+        return Members(value)
+    return Contents(value, depth) if depth and isinstance(value, _NESTS) else value
 
 
 def fits(now: Any, then: Any) -> bool:

@@ -4,6 +4,7 @@ import dis
 import functools
 import inspect
 import sys
+from collections import deque
 from collections.abc import Iterable
 from operator import setitem
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -99,12 +100,12 @@ class Reads:
             self._value(value)
 
     def _value(self, value: Any) -> None:
-        if isinstance(value, PLAIN) or id(value) in self._seen:
+        if isinstance(value, (*PLAIN, type)) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
-        elif isinstance(value, (list, tuple, set, frozenset)):
+        elif isinstance(value, (list, tuple, set, frozenset, deque)):
             for each in value:
                 self._value(each)
         elif isinstance(value, dict):
@@ -124,19 +125,21 @@ class Reads:
                 self._member(each)
         elif isinstance(value, Optimizer):
             self.optimizers[id(value)] = value
-        elif hasattr(value, "__wrapped__"):
-            self._value(inspect.unwrap(value))
-        elif hasattr(value, "__dict__") and _is_own(type(value).__module__, _ARRAYS):
+        elif "__wrapped__" in getattr(value, "__dict__", ()):  # compiled, or cached
+            self._value(value.__wrapped__)
+        elif type(getattr(value, "__dict__", None)) is dict and _is_own(
+            type(value).__module__, _ARRAYS
+        ):
             self._objects[id(value)] = value
             self._class_function(value, "__call__")
 
-    def _function(self, function: Any) -> None:
-        plain = inspect.unwrap(function)
-        if not isinstance(plain, FunctionType) or not _is_own(plain.__module__):
+    def _function(self, plain: Any) -> None:
+        if not isinstance(plain, FunctionType):
             return
         self._seen[id(plain)] = plain
+        self._value(getattr(plain, "__wrapped__", None))
         code = plain.__code__
-        if code in self._left_out:
+        if code in self._left_out or not _is_own(plain.__module__):
             return
         self._names.add(code)
         names = _Names(self._left_out)
@@ -179,6 +182,7 @@ class Reads:
         """What is read of a module: all plain values of a layer, of others as of objects."""
         self._objects[id(module)] = module
         self._class_function(module, "forward")
+        self._read(vars(module), "forward", "forward", vars(module).get("forward"))
         if all(_is_own(each.__module__) for each in type(module).__mro__ if _is_module(each)):
             return
         fields = vars(module)
