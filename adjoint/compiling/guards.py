@@ -4,6 +4,7 @@ Modules that took part must have the same members, mode and hooks; optimizers th
 what functions read by name must be the same tensors, objects and plain values.
 """
 
+from collections import deque
 from itertools import repeat
 from operator import getitem, is_
 from typing import Any
@@ -11,10 +12,9 @@ from typing import Any
 from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.reads import PLAIN, Reads, held_at
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
-from adjoint.tensors.core import are_without_hooks, bound, hold
+from adjoint.tensors.core import NDARRAY, are_without_hooks, bound, hold
 from adjoint.tensors.tensor import Tensor
 
-MANY = 1000  # elements of a container, which is then known by itself and their number
 _MEMBERS = ("_parameters", "_buffers", "_modules")
 _TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 _WATCHED = (*_MEMBERS, *_TABLES)
@@ -105,6 +105,12 @@ def hooks_of(tensor: Any) -> Any:
     return tuple(extras.hooks or ()), tuple(extras.post_accumulate or ())
 
 
+DEPTH = 6  # of containers that are looked into
+MANY = 1000  # elements of a container, which is then known by itself and their number
+LARGE = 1 << 18  # bytes of an array that is known by itself, and not by its values
+_NESTS = (list, tuple, dict, deque, set, frozenset)
+
+
 class Contents:
     """What a container held, and what the containers in it did; of a large one how much."""
 
@@ -142,9 +148,37 @@ class Contents:
         return any(map(is_otherwise, now, self.parts))
 
 
+class Members(Contents):
+    """What a set held, or an array of NumPy's that is not large."""
+
+    __slots__ = ("members",)
+
+    def __init__(self, value: Any) -> None:
+        super().__init__((), ())
+        self.members = _members(value)
+
+    def fits(self, now: Any) -> bool:
+        """Whether another holds the same."""
+        return bool(_members(now) == self.members)
+
+    def counts_otherwise(self, now: Any) -> bool:
+        """Whether it holds other values."""
+        return not self.fits(now)
+
+
+def _members(value: Any) -> Any:
+    if type(value) is NDARRAY:
+        return value.shape, value.dtype, value.tobytes()
+    return type(value), set(value) if isinstance(value, (set, frozenset)) else value
+
+
 def kept(value: Any, around: tuple[int, ...] = ()) -> Any:
     """A value as others are compared with it later; `around` it are containers."""
-    if not isinstance(value, (list, tuple, dict)) or id(value) in around:
+    if type(value) is NDARRAY:
+        return Members(value) if value.nbytes <= LARGE else value
+    if isinstance(value, (set, frozenset)) and len(value) <= MANY:
+        return Members(value)
+    if not isinstance(value, _NESTS) or id(value) in around or len(around) == DEPTH:
         return value
     return Contents(value, around)
 

@@ -4,6 +4,7 @@ import dis
 import functools
 import inspect
 import sys
+from collections import deque
 from collections.abc import Iterable
 from operator import setitem
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -17,6 +18,7 @@ from adjoint.tensors.tensor import Tensor
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _ARRAYS = {"adjoint", "numpy", "jax", "jaxlib", "cupy", "scipy"}
 _LIBRARIES = (_ARRAYS | sys.stdlib_module_names) - {"__main__"}
+_NESTS = (list, tuple, dict, set, frozenset)
 _METHODS_APART = sys.version_info < (3, 12)  # whether an instruction of its own names a method
 
 
@@ -52,6 +54,27 @@ class _Names:
                 self.add(constant)
 
 
+class ClassAttribute:
+    """An attribute of a class, to be read and bound as what a cell holds."""
+
+    __slots__ = ("kind", "name")
+
+    def __init__(self, kind: type, name: str) -> None:
+        self.kind = kind
+        self.name = name
+
+    @property
+    def cell_contents(self) -> Any:
+        """Its value; as of a cell, ValueError if there is none."""
+        if self.name not in vars(self.kind):
+            raise ValueError(self.name)
+        return vars(self.kind)[self.name]
+
+    @cell_contents.setter
+    def cell_contents(self, value: Any) -> None:
+        setattr(self.kind, self.name, value)
+
+
 class Reads:
     """What a function reads by name, itself and through what it names."""
 
@@ -67,6 +90,7 @@ class Reads:
         self._names = _Names(self._left_out)
         self._objects: dict[int, Any] = {}
         self._seen: dict[int, Any] = {}
+        self._classes: dict[tuple[type, str], ClassAttribute] = {}
         self._value(functions)
         before = -1
         while before != len(self._seen) + len(self.found):  # an attribute may lead to others
@@ -100,12 +124,12 @@ class Reads:
             self._value(value)
 
     def _value(self, value: Any) -> None:
-        if isinstance(value, PLAIN) or id(value) in self._seen:
+        if isinstance(value, (*PLAIN, type)) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if isinstance(value, Tensor):
             self.tensors[id(value)] = value
-        elif isinstance(value, (list, tuple, set, frozenset)):
+        elif isinstance(value, (list, tuple, set, frozenset, deque)):
             for each in value:
                 self._value(each)
         elif isinstance(value, dict):
@@ -125,19 +149,21 @@ class Reads:
                 self._member(each)
         elif isinstance(value, Optimizer):
             self.optimizers[id(value)] = value
-        elif hasattr(value, "__wrapped__"):
-            self._value(inspect.unwrap(value))
-        elif hasattr(value, "__dict__") and _is_own(type(value).__module__, _ARRAYS):
+        elif "__wrapped__" in getattr(value, "__dict__", ()):  # compiled, or cached
+            self._value(value.__wrapped__)
+        elif type(getattr(value, "__dict__", None)) is dict and _is_own(
+            type(value).__module__, _ARRAYS
+        ):
             self._objects[id(value)] = value
             self._class_function(value, "__call__")
 
-    def _function(self, function: Any) -> None:
-        plain = inspect.unwrap(function)
-        if not isinstance(plain, FunctionType) or not _is_own(plain.__module__):
+    def _function(self, plain: Any) -> None:
+        if not isinstance(plain, FunctionType):
             return
         self._seen[id(plain)] = plain
+        self._value(getattr(plain, "__wrapped__", None))
         code = plain.__code__
-        if code in self._left_out:
+        if code in self._left_out or not _is_own(plain.__module__):
             return
         self._names.add(code)
         names = _Names(self._left_out)
@@ -174,14 +200,26 @@ class Reads:
                 self._read(fields, name, name, found)
             elif name in names.bound:
                 self.bound.setdefault((id(fields), name), (fields, name, name, found))
+        for name in names.read - fields.keys():
+            self._class_attribute(value, name)
         if not isinstance(value, ModuleType):
             for name in self._names.called | self._names.read:
                 self._class_function(value, name)
+
+    def _class_attribute(self, value: Any, name: str) -> None:
+        for kind in type(value).__mro__:
+            if name in vars(kind):
+                found = vars(kind)[name]
+                if _is_own(kind.__module__) and isinstance(found, (*PLAIN, *_NESTS, Tensor)):
+                    holder = self._classes.setdefault((kind, name), ClassAttribute(kind, name))
+                    self._read(holder, None, name, found)
+                return
 
     def _member(self, module: Any) -> None:
         """What is read of a module: all plain values of a layer, of others as of objects."""
         self._objects[id(module)] = module
         self._class_function(module, "forward")
+        self._read(vars(module), "forward", "forward", vars(module).get("forward"))
         if all(_is_own(each.__module__) for each in type(module).__mro__ if _is_module(each)):
             return
         fields = vars(module)

@@ -3,6 +3,7 @@
 import functools
 import warnings
 from argparse import Namespace
+from collections import deque
 from types import SimpleNamespace
 
 import numpy as np
@@ -81,6 +82,55 @@ def test_plain_values_are_those_of_the_call(change, monkeypatch):
     found, step = run(adjoint.compile)
     assert found == expected
     assert step.count == (6 if change is set_config_anew else 3)  # an object is known by itself
+
+
+@pytest.mark.parametrize(
+    ("make", "change"),
+    [
+        (lambda: [1.0], lambda held, number: held.__setitem__(0, number)),
+        (lambda: deque([1.0]), lambda held, number: held.appendleft(number)),
+        (lambda: {1.0}, lambda held, number: (held.clear(), held.add(number))),
+        (lambda: np.ones(1), lambda held, number: held.fill(number)),
+    ],
+    ids=["list", "deque", "set", "array"],
+)
+def test_what_containers_hold_is_that_of_the_call(make, change):
+    held = make()
+    step = adjoint.compile(lambda x: x * float(next(iter(held))))
+    for number in (1.0, 1.0, 1.0, 2.0, 2.0, 1.0):
+        change(held, number)
+        assert step(adjoint.ones(1)).tolist() == [number]
+
+
+def test_containers_that_hold_themselves_wrappers_and_methods_of_classes():
+    held, factor = [adjoint.ones(2)], [1.0]
+    held.append(held)
+
+    def wrap(function):
+        @functools.wraps(function)
+        def wrapper(x):
+            return function(x) * factor[0]
+
+        return wrapper
+
+    class Owner:
+        @classmethod
+        def step(cls, x):
+            return x * held[0] * factor[0]
+
+    steps = [adjoint.compile(wrap(lambda x: x * held[0])), adjoint.compile(Owner.step)]
+    for number in (1.0, 1.0, 1.0, 2.0, 3.0):
+        factor[0] = number
+        assert [step(adjoint.ones(2)).tolist() for step in steps] == [[number] * 2] * 2
+
+
+def test_a_forward_that_a_module_is_given():
+    layer = nn.Identity()
+    step = adjoint.compile(lambda x: layer(x))
+    for _ in range(3):
+        assert step(adjoint.ones(1)).tolist() == [1.0]
+    layer.forward = lambda x: x * 5
+    assert step(adjoint.ones(1)).tolist() == [5.0]
 
 
 def test_settings_of_a_layer_are_those_of_the_call():
@@ -455,3 +505,24 @@ def test_settings_in_name_spaces_are_read():
     assert [step(x).tolist() for _ in range(3)] == [[3.0] * 2] * 3
     options.scale, given.shift = 3.0, 5.0
     assert [step(x).tolist() for _ in range(3)] == [[8.0] * 2] * 3
+
+
+class Classed(nn.Module):
+    """A module whose settings are its class's."""
+
+    scale = 1.0
+    shifts = [0.0]  # noqa: RUF012
+
+    def forward(self, x):
+        return x * self.scale + self.shifts[0]
+
+
+def test_attributes_of_classes_are_read(monkeypatch):
+    module = Classed()
+    step = adjoint.compile(lambda x: module(x))
+    x = adjoint.ones(2)
+    assert [step(x).tolist() for _ in range(3)] == [[1.0] * 2] * 3
+    monkeypatch.setattr(Classed, "scale", 2.0)
+    assert [step(x).tolist() for _ in range(2)] == [[2.0] * 2] * 2
+    monkeypatch.setattr(Classed, "shifts", [3.0])
+    assert [step(x).tolist() for _ in range(2)] == [[5.0] * 2] * 2
