@@ -558,8 +558,8 @@ def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     returns = settings.pop("returns", None)
     if returns is not None:
         known = op.name.removesuffix("_dim")
-        named = namedtuple(known, returns)  # type: ignore[misc]  # made from data
-        op.outputs = answer_of(known)(named)
+        op.outputs = namedtuple(known, returns)  # type: ignore[misc]  # made from data
+        op.outputs = answer_of(known)(op.outputs)
     joint = settings.pop("joint", None)
     if joint is not None:
         names, function = joint
