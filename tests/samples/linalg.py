@@ -543,6 +543,12 @@ def _(rng: Generator) -> Iterator[Sample]:
         yield Sample((pivot, packed), torch=permutation, differentiate=False)
 
 
+@samples("without_phase")
+def _(rng: Generator) -> Iterator[Sample]:
+    for shape in ((3,), (2, 3)):
+        yield Sample((rng.standard_normal(shape),), torch=lambda x: x.clone())
+
+
 @samples("pseudo_inverse")
 def _(rng: Generator) -> Iterator[Sample]:
     def inverse(A: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:

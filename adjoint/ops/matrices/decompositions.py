@@ -4,7 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from adjoint.call.dispatch import conj, holds_complex
-from adjoint.call.rule import MATRICES
+from adjoint.call.rule import FRONT, MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import constant_pad_nd, tril, triu
 from adjoint.ops.arranging.shape import cat, expand, narrow, unsqueeze
@@ -25,7 +25,6 @@ from adjoint.ops.matrices.matmul import mH
 from adjoint.ops.op import composite, general
 from adjoint.ops.signatures import answer_of
 from adjoint.tensors.concrete import concrete, has_values
-from adjoint.tensors.core import backend_of
 from adjoint.tensors.tensor import Tensor
 
 
@@ -37,21 +36,26 @@ def main_diagonal(value: Any) -> Any:
 PHASE = 0.01  # how much of a gradient may lie along a phase: rounding
 
 
+@general(input=lambda grad: grad, home=None, batching=FRONT)
+def without_phase(xp: Any, input: Array) -> Array:
+    """input itself; a refusal where it is known not to be real."""
+    if xp.readable(waiting=True) and bool(xp.any(xp.absolute(xp.imag(input)) > PHASE)):
+        raise RuntimeError(
+            "the gradient depends on the phases of complex singular vectors or eigenvectors, which "
+            "are arbitrary; use them where a phase does not count, as in abs() or v @ v.mH"
+        )
+    return input + xp.zeros_like(input)
+
+
 def refuse_free_phases(along: Any) -> None:
     """Refuse gradients that depend on the phases of complex vectors, which nothing determines.
 
     `along` are the gradients of vectors times their conjugates: what is imaginary turns a phase.
     """
-    if isinstance(along, Tensor):
-        if along.layer is not None or not has_values(along):
-            return
-        along = concrete(along)
-    xp = backend_of(along).xp
-    if xp.readable(waiting=True) and bool(xp.any(xp.absolute(xp.imag(along)) > PHASE)):
-        raise RuntimeError(
-            "the gradient depends on the phases of complex singular vectors or eigenvectors, which "
-            "are arbitrary; use them where a phase does not count, as in abs() or v @ v.mH"
-        )
+    if not isinstance(along, Tensor):
+        without_phase(along)
+    elif along.layer is None and has_values(along):
+        without_phase(concrete(along))
 
 
 def real_part(value: Any) -> Any:
