@@ -95,9 +95,9 @@ CALLS = {
         "addmm(float32[2, 3], float32[2, 3], float32[2, 3]): the inner sizes of the two ",
     ),
     "in place, integers": (
-        lambda: adjoint.tensor([2]).pow_(adjoint.tensor([-1])),
+        lambda: adjoint.tensor([2]).floor_divide_(adjoint.tensor([0])),
         RuntimeError,
-        "pow(int64[1], int64[1]): Integers to negative integer powers are not allowed.",
+        "floor_divide(int64[1], int64[1]): ZeroDivisionError: an integer division by zero",
     ),
     "in place, a view": (
         lambda: MATRIX.clone().transpose_(0, 5),

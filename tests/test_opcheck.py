@@ -43,6 +43,10 @@ EXEMPT: dict[str, tuple[tuple[str, ...], str]] = {
         (GRADIENTS,),
         "linalg_eig linalg_svd",
     ),
+    "its vectors are complex: gradients of weights that see their phases are refused": (
+        (BACKWARD,),
+        "linalg_eig",
+    ),
     "its gradient is 0 by convention, though what is drawn moves with the mean": (
         (GRADIENTS,),
         "normal_from",
