@@ -5,6 +5,7 @@ name that PyTorch has and adjoint has not can be imported too, and fails when us
 (`missing_names.py`); one that PyTorch has not either cannot be imported.
 """
 
+import contextlib
 import importlib
 import importlib.abc
 import importlib.util
@@ -33,8 +34,13 @@ class Mirror(ModuleType):
         """All names: programs look them up here, or list those of a kind."""
         if self.__name__ not in _listed:
             _listed.add(self.__name__)
-            for name in dir(self):
-                hasattr(self, name)  # which has looked it up
+            names: list[str] = []
+            # What stands on a package that is not there is not listed; to use it says so.
+            with contextlib.suppress(ImportError):
+                names = dir(self)
+            for name in names:
+                with contextlib.suppress(ImportError):
+                    hasattr(self, name)  # which has looked it up
         return _held(self)  # type: ignore[no-any-return]  # of a descriptor
 
     def __getattr__(self, name: str) -> Any:

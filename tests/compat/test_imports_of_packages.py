@@ -9,6 +9,7 @@ import adjoint
 import adjoint.compat.torch as torch
 from adjoint import distributions as ours
 from adjoint.compat.missing_names import MissingClass, MissingNameError
+from tests.interpreter import fresh_python
 
 
 def test_distributions_are_found_by_every_path():
@@ -180,3 +181,14 @@ def test_small_parts():
     assert torch.nn.utils.prune.ln_structured is adjoint.nn.utils.prune.ln_structured
     assert torch.torch is torch
     assert torch._jit_internal._copy_to_script_wrapper(len) is len
+
+
+def test_names_can_be_listed_where_a_package_is_missing(tmp_path):
+    program = (
+        "import sys; sys.modules['tensorboard'] = None\n"
+        "import adjoint.compat.torch.utils.tensorboard as place\n"
+        "print('SummaryWriter' in vars(place))\n"
+        "try:\n    place.SummaryWriter\n"
+        "except ImportError as error:\n    print('tensorboard' in str(error))\n"
+    )
+    assert fresh_python("-c", program, cwd=tmp_path).split() == ["False", "True"]

@@ -23,7 +23,7 @@ from tests.parity.operator_records import (
 from tests.parity.operator_twins import AbsentError, Twins, twin_of
 
 # Ops that are asked for arrays alone, and slopes that PyTorch does not know.
-UNSEEN = {"sampled_slopes", "standard_slopes"}
+UNSEEN = {"sampled_slopes", "standard_slopes", "without_phase"}
 UNKNOWN = {"airy_slope", "gegenbauer"}
 # Those of functions that are shown in one, so that nobody sees the parts.
 WITHIN = {"bin_totals", "equal_edges", "exclusive_or", "resample_bytes"}

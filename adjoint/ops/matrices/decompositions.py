@@ -36,7 +36,7 @@ def main_diagonal(value: Any) -> Any:
 PHASE = 0.01  # how much of a gradient may lie along a phase: rounding
 
 
-@general(input=lambda grad: grad, home=None, batching=FRONT)
+@general(home=None, batching=FRONT)
 def without_phase(xp: Any, input: Array) -> Array:
     """input itself; a refusal where it is known not to be real."""
     if xp.readable(waiting=True) and bool(xp.any(xp.absolute(xp.imag(input)) > PHASE)):
