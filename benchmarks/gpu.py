@@ -6,7 +6,8 @@ Microseconds of one step: the median over at least 0.8 s, the device waited for 
 The systems take turns, since what else a host does would otherwise count for one of them alone, and
 in another order each time: a GPU at its limit of power is slower after a turn that took much of it.
 Every work is a forward and a backward; `training` makes a step of SGD, too. `read` is `chain` where
-a number is read once in five steps, which is what it takes to read one from XLA.
+a number is read once in five steps, which is what it takes to read one from XLA. A work's last line
+is the pace of the processor meanwhile, which small steps follow: nanoseconds of a step of a loop.
 """
 
 import os
@@ -94,16 +95,27 @@ class Measured(NamedTuple):
         return found
 
 
+def pace() -> float:
+    """Nanoseconds of a step of a loop in Python."""
+    total, start = 0, time.perf_counter()
+    for number in range(20_000):
+        total += number
+    return (time.perf_counter() - start) / 20_000 * 1e9
+
+
 def report(systems: list[Measured]) -> None:
     """Measure one work by all systems, in turns, and print it."""
     for each in systems:
         each.warm_up()
     found: list[list[float]] = [[] for _ in systems]
+    paces: list[float] = []
     for _ in range(TURNS):
         for place in rng.permutation(len(systems)):
+            paces.append(pace())
             found[place] += systems[place].turn()
     for samples, each in zip(found, systems):
         print(f"{each.work:12} {each.system:28} {statistics.median(samples):10,.0f}", flush=True)
+    print(f"{systems[0].work:12} {'(pace)':28} {min(paces):10,.0f} to {max(paces):,.0f}")
 
 
 def trainer(library: Any, device: str) -> Step:
