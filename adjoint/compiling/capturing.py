@@ -323,7 +323,7 @@ class Program:
                 "needs a gradient; change it under no_grad(), or by detached values"
             )
         bumps = tensor.version() - record.version
-        if bumps:
+        if bumps and record.index >= 0:  # as a view counts with its base
             self.changed.append((place, bumps))
         if type(place) is Place:
             self.memory.append((tensor, record.array))
@@ -333,6 +333,7 @@ class Program:
             if gradient is not None and type(place) is Place:
                 self.kept.append((tensor, gradient))
                 self.memory.append((gradient, gradient.array))
+                self.changed.append((Place(gradient), gradient.version() - record.gradient_version))
         elif gradient is None:
             self.gradients.append((place, -1))
         elif capturing.graph.owns(gradient.array):

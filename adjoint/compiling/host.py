@@ -5,6 +5,7 @@ has to pass through what a hook has computed, the host finds it too.
 """
 
 from itertools import starmap
+from operator import methodcaller
 from typing import Any
 
 from adjoint.autograd.entry_points import grad
@@ -13,14 +14,14 @@ from adjoint.autograd.grad_mode import set_grad_enabled
 from adjoint.autograd.graph_task import GraphTask, Presence, current_task, under_way
 from adjoint.autograd.hooks import add_note, name_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.context import current
+from adjoint.call.context import Changed, current
 from adjoint.compiling.answers import AnsweredError
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.places import GradientOf, Place
 from adjoint.compiling.reads import putting
 from adjoint.optim.writes import exhaust
 from adjoint.pytree import tree_flatten
-from adjoint.tensors.core import bound
+from adjoint.tensors.core import NDARRAY, backend_of, bound
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 _np: Any = numpy_backend.xp
@@ -34,6 +35,7 @@ class Visit:
         self.program = program
         self.arguments = arguments
         self.before: list[tuple[Any, str, Any]] = []  # whose attribute was what, to be put back
+        self.locked: list[Any] = []  # arrays of NumPy's that nobody may write to meanwhile
         self.begun: list[Any] = []  # events
         self.graphs: dict[int, Any] = {}  # what hooks computed with, for their gradients
         self.packed: dict[int, Any] = {}  # what hooks on saving have made
@@ -64,7 +66,9 @@ class Visit:
 
     def put_back(self) -> None:
         """Let all tensors be as they were before the call."""
+        exhaust(map(_unlock, sorted(self.locked, key=_is_view)))  # views after what they show
         exhaust(starmap(setattr, reversed(self.before)))
+        self.before, self.locked = [], []
 
     def undo(self) -> None:
         """The call has failed: let everything be as before it."""
@@ -72,9 +76,55 @@ class Visit:
         for event in reversed(self.begun):
             event.undo()
 
-    def versions(self) -> list[Any]:
-        """By which a change in place of a tensor from outside is noticed."""
-        return [(t.version(), id(t.gradient), id(t.array)) for t in self.program.owners]
+    def ask(self, name: str, function: Any, args: Any, shown: list[Any]) -> Any:
+        """What code of the user's answers, which may not change what the program reads."""
+        standing = [(t, t.array, t.gradient) for t in (*self.program.owners, *self.arguments)]
+        if not self.locked:
+            self.before += [(t, "array", array) for t, array, _ in standing]
+            self.before += [(t, "gradient", gradient) for t, _, gradient in standing]
+        fixed = [t for t, _, _ in standing] + [g for _, _, g in standing if g is not None]
+        known = {_memory(tensor) for tensor in (*fixed, *shown)}
+        versions = [tensor.version() for tensor in fixed]
+        arrays = [t.array for t in fixed if type(t.array) is NDARRAY]
+        # Until the call ends, for what writes without asking: optimizers, and NumPy.
+        self.locked += [array for array in arrays if array.flags.writeable]
+        exhaust(map(_lock, self.locked))
+
+        def refuse(tensor: Any) -> None:
+            if _memory(tensor) in known:
+                raise _changes(name)
+
+        with Changed({"guards": (*current().guards, refuse)}):
+            answer = function(*args)
+        same = all(t.array is array and t.gradient is gradient for t, array, gradient in standing)
+        if not same or [tensor.version() for tensor in fixed] != versions:
+            raise _changes(name)
+        return answer
+
+
+def _memory(tensor: Any) -> int:
+    """What stands for the memory of a tensor, and of all that share it."""
+    array = tensor.array
+    if not backend_of(array).mutable:
+        return id(tensor.counter())
+    while isinstance(getattr(array, "base", None), (NDARRAY, type(array))):
+        array = array.base
+    return id(array)
+
+
+def _is_view(array: Any) -> bool:
+    return array.base is not None
+
+
+_lock, _unlock = methodcaller("setflags", write=False), methodcaller("setflags", write=True)
+
+
+def _changes(name: str) -> CompileError:
+    return CompileError(
+        f"'{name}' changes a tensor from outside in place, its grad, or a value it was given, "
+        "while the compiled program runs, which would not see that. Return the new value, or mark "
+        "it with graph.traceable, so that it is compiled itself"
+    )
 
 
 class OnHost:
@@ -176,14 +226,7 @@ class HostCall(OnHost):
             else what
             for number, what in self.sources
         ]
-        versions = visit.versions()
-        answer = self._answer(visit.task, self.tree.unflatten(leaves))
-        if visit.versions() != versions:
-            raise CompileError(
-                f"'{self.name}' changes a tensor from outside in place, or its grad, while the "
-                "compiled program runs, which would not see that. Return the new value, or mark "
-                "it with graph.traceable, so that it is compiled itself"
-            )
+        answer = self._answer(visit, self.tree.unflatten(leaves), tensors)
         if not bound(*visit.program.read):
             for act, *given in map(putting, *visit.program.read):
                 act(*given)
@@ -204,16 +247,18 @@ class HostCall(OnHost):
             for number, result in zip(wanted, results)
         ]
 
-    def _answer(self, task: Any, leaves: Any) -> Any:
+    def _answer(self, visit: Visit, leaves: Any, shown: list[Any]) -> Any:
         """What the function says inside a pass; a signal at any step leaves no trace of that."""
-        outer, presence = under_way.get(), Presence(task)
+        outer, presence = under_way.get(), Presence(visit.task)
         try:
             try:
                 under_way.set(presence)
                 with set_grad_enabled(self.grad_enabled):
-                    return self.function(*leaves)
+                    return visit.ask(self.name, self.function, leaves, shown)
             except Exception as error:
-                add_note(error, f"in '{self.name}', called for compiled code{self.where}")
+                why = "; what the program reads is read-only meanwhile"
+                why = why if "read-only" in str(error) else ""
+                add_note(error, f"in '{self.name}', called for compiled code{self.where}{why}")
                 raise
             finally:
                 presence.task = None
@@ -369,7 +414,8 @@ class EndOfPass(OnHost):
         """Call them, and those that they queue."""
         callbacks = visit.task.callbacks
         while callbacks:
-            callbacks.pop(0)()
+            callback = callbacks.pop(0)
+            visit.ask(name_of(callback), callback, (), [])
         return []
 
 
@@ -379,8 +425,9 @@ class PackCall(HostCall):
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """See HostCall."""
         (array,) = arrays[self.showing :]
+        given = visit.tensor(array)
         with set_grad_enabled(False):
-            visit.packed[id(self)] = self.function(visit.tensor(array))
+            visit.packed[id(self)] = visit.ask(self.name, self.function, (given,), [given])
         return []
 
 
@@ -394,7 +441,8 @@ class UnpackCall(OnHost):
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """See HostCall."""
         with set_grad_enabled(False):
-            tensor = self.function(visit.packed[id(self.pack)])
+            name, packed = name_of(self.function), visit.packed[id(self.pack)]
+            tensor = visit.ask(name, self.function, (packed,), [])
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor, but "

@@ -98,6 +98,7 @@ class Lifted:
         "array",
         "base",
         "gradient",
+        "gradient_version",
         "index",
         "known",
         "needs_grad",
@@ -118,7 +119,8 @@ class Lifted:
         self.tracer: Any = None
         self.array = tensor.array
         self.known = tensor.known
-        self.gradient = tensor.gradient
+        self.gradient: Any = tensor.gradient
+        self.gradient_version = 0 if self.gradient is None else self.gradient.version()
         self.node = tensor.node
         self.number = tensor.output_number
         self.needs_grad = tensor.needs_grad
@@ -159,3 +161,5 @@ class Lifted:
             extras.base, extras.steps = self.base, self.steps
             if extras.counter is not None:
                 extras.counter.value = self.version
+        if self.gradient is not None and self.gradient.version() != self.gradient_version:
+            self.gradient.counter().value = self.gradient_version

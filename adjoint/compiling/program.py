@@ -297,7 +297,7 @@ class Program:
                 for receive, output in zip(self.receiving, self.made)
             ]
         if self.rest is not None:
-            self._join(made, arguments, run)
+            self._join(made, arguments, run, visit)
         answer = self.answer(made, arguments)
         further = self._further_calls(visit) if self.events or visit is not None else []
         if further or self.changes:
@@ -400,7 +400,7 @@ class Program:
             return tuple(leaves)
         return leaves[0] if self.kind is None else self.tree.unflatten(leaves)
 
-    def _join(self, made: list[Any], arguments: list[Any], run: Any) -> None:
+    def _join(self, made: list[Any], arguments: list[Any], run: Any, visit: Any) -> None:
         """Let results that need a gradient have a history: it leads on into this program."""
         rest = self.rest
         if not self.on_xla:
@@ -413,7 +413,10 @@ class Program:
                 xla.backend.xp.zeros(*spec) if each is None else each
                 for each, spec in zip(grads, rest.specs)
             ]
-            found = run.again().go_on(starts)
+            try:
+                found = run.again().go_on(starts)
+            finally:
+                visit.put_back()
             shown = found if self.on_xla else [xla.received(array) for array in found]
             return [
                 None if n < 0 or used.isdisjoint(reached) else Tensor(shown[n], AS_IS)

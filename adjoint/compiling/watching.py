@@ -334,7 +334,7 @@ class Watching:
 
     def restore(self) -> None:
         """Let everything be as it was before the trace."""
-        for record in self.lifted.values():
+        for record in reversed(self.lifted.values()):  # a view counts on from where its base was
             record.restore()
         while self.undoing:
             self.undoing.pop()()

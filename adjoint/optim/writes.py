@@ -12,7 +12,9 @@ from typing import Any, Final
 from adjoint._base import moments
 from adjoint.autograd.grad_mode import set_grad_enabled
 from adjoint.autograd.provenance import INTERPRETED
+from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends import call_quietly
+from adjoint.call.context import current
 from adjoint.optim.programs import GRAD, Program, Spare, pieces
 from adjoint.optim.wrapped import answers_calls, restoring
 from adjoint.tensors.core import F32, F64, backend_of, counted, set_attribute
@@ -127,6 +129,9 @@ class Writes:
 
     def run(self) -> None:
         """Write, all at once."""
+        if current().guards:
+            for tensor in self.changed:
+                before_change(tensor)
         if self.late or self.changes:
             self._run_late()
             return

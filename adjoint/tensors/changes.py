@@ -135,6 +135,7 @@ def check_inplace(
         )
     array = target.array
     if type(array) is NDARRAY and not array.flags.writeable:
+        before_change(target)  # who waits for it may know better why not
         raise RuntimeError(f"{op_name}(): the tensor's memory is read-only; clone() it first")
     if not backend_of(array).mutable and target.extras is not None:
         if target.extras.base is not None:  # its strides are those that NumPy would give it

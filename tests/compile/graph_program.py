@@ -184,6 +184,57 @@ def assert_a_failing_hook_changes_nothing() -> None:
     assert step().tolist() == [4.0] * 3
 
 
+def assert_versions_are_those_of_eager(failing: int) -> None:
+    """Views count with their base, gradients that are added to count; a hook that fails, nothing.
+
+    The second call captures: its hook is called by the first launch.
+    """
+    counts: list[Any] = []
+    for compile in (lambda function: function, captured):
+        weight = adjoint.ones(3, device=CUDA, requires_grad=True)
+        count, calls, optimizer = adjoint.zeros(3, device=CUDA), [0], optim.Adam([weight], lr=0.1)
+        norm = nn.BatchNorm1d(3).to(CUDA)
+
+        def look(grad: Any, calls: Any = calls, count: Any = count) -> None:
+            calls[0] += 1
+            if calls[0] == failing:
+                count.mul_(7)
+
+        @compile
+        def step(
+            weight: Any = weight, count: Any = count, norm: Any = norm, look: Any = look
+        ) -> None:
+            count.add_(1)
+            count[:1].mul_(2)
+            norm(adjoint.ones(4, 3, device=CUDA))
+            y = weight * 2
+            y.register_hook(look)
+            y.sum().backward()
+
+        @compile
+        def update(optimizer: Any = optimizer) -> None:
+            optimizer.step()
+
+        rows: list[Any] = []
+        for number in range(1, 5):
+            state = [each for home in optimizer.state.values() for each in home.values()]
+            gradient = [] if weight.grad is None else [weight.grad]
+            tensors = [weight, count, *norm.buffers(), *gradient, *state]
+            before = [(each.tolist(), each._version) for each in tensors]
+            try:
+                step()
+            except CompileError as error:
+                assert "changes a tensor from outside" in str(error)
+                assert number == failing
+                assert [(each.tolist(), each._version) for each in tensors] == before
+                step()  # which the hook lets pass
+            update()
+            rows.append([each._version for each in (weight, count, *norm.buffers(), weight.grad)])
+        counts.append(rows)
+    if not failing:
+        assert counts[0] == counts[1], counts
+
+
 def assert_arguments_are_shown_as_they_are_by_then() -> None:
     """A hook that looks at an argument sees what the graph has made of it."""
     given, seen = adjoint.ones(2, device=CUDA), []
@@ -241,6 +292,8 @@ assert_alike(scanned, parted=False)
 assert_alike(each_kind, parted=True)
 assert_alike(scaled, parted=True, steps=7)
 assert_a_failing_hook_changes_nothing()
+for number in (0, 2, 3):
+    assert_versions_are_those_of_eager(number)
 assert_arguments_are_shown_as_they_are_by_then()
 assert_what_is_refused_says_why()
 assert not any(name.startswith("jax") and module for name, module in sys.modules.items())

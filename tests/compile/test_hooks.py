@@ -1,5 +1,7 @@
 """Hooks in compiled code: each kind runs at every call, in eager's order, and is listened to."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -232,26 +234,138 @@ def test_an_exception_in_a_hook_arrives_as_itself_and_nothing_is_changed():
 
 
 def test_a_hook_that_changes_its_gradient_in_place_is_refused():
-    weight = adjoint.ones(3, requires_grad=True)
-    step = adjoint.compile(lambda: adjoint.autograd.grad(weight.sum(), weight)[0])
-    for _ in range(2):
-        step()
-    weight.register_hook(lambda grad: grad.mul_(2))
-    with pytest.raises(RuntimeError, match="read-only; clone"):
-        step()
+    for device in ("cpu", "xla"):
+        weight = adjoint.ones(3, requires_grad=True, device=device)
+        step = adjoint.compile(lambda w=weight: adjoint.autograd.grad(w.sum(), w)[0])
+        for _ in range(2):
+            step()
+        weight.register_hook(lambda grad: grad.mul_(2))
+        with pytest.raises(CompileError, match="a value it was given"):
+            step()
 
 
-def test_a_hook_that_changes_a_tensor_of_the_program_is_refused():
-    weight, scale = adjoint.ones(3, requires_grad=True), adjoint.ones(3)
+def _stepped(weight, scale):
+    scale.grad = adjoint.ones(3)
+    optimizer = optim.SGD([scale], lr=0.1)
+    return lambda: optimizer.step()
+
+
+def _by_a_view(weight, scale):
+    view = scale[:2]
+    return lambda: view.add_(1)
+
+
+def _by_a_detached(weight, scale):
+    detached = scale.detach()
+    return lambda: detached.add_(1)
+
+
+def _in_its_gradient(weight, scale):
+    scale.grad = adjoint.ones(3)
+    return lambda: scale.grad.add_(1)
+
+
+CHANGES = {
+    "in place": lambda weight, scale: lambda: scale.data.add_(1),
+    "an element": lambda weight, scale: lambda: scale.detach().__setitem__(0, 9.0),
+    "a view": _by_a_view,
+    "detached": _by_a_detached,
+    "gradient": _in_its_gradient,
+    "another gradient": lambda weight, scale: lambda: setattr(scale, "grad", adjoint.ones(3)),
+    "no gradient": lambda weight, scale: lambda: setattr(weight, "grad", None),
+    "NumPy": lambda weight, scale: lambda: scale.detach().numpy().fill(5),
+    "an optimizer": _stepped,
+    "the leaf": lambda weight, scale: lambda: weight.data.mul_(2),
+}
+
+
+@pytest.mark.parametrize("kind", ["leaf", "module", "pack", "end of pass"])
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_hook_that_changes_a_tensor_of_the_program_changes_nothing(name, kind):
+    weight, scale = adjoint.ones(3, requires_grad=True), adjoint.ones(3, requires_grad=True)
+    weight.grad, active, layer = adjoint.ones(3), [False], nn.Identity()
+    change = CHANGES[name](weight, scale)
+
+    def hook(*args):
+        if active[0]:
+            with adjoint.no_grad():
+                change()
+
+    def pack(tensor):
+        hook()
+        return tensor
+
+    if kind == "leaf":
+        weight.register_hook(hook)
+    elif kind == "module":
+        layer.register_forward_hook(hook)
+    elif kind == "end of pass":
+        weight.register_hook(lambda grad: graph.queue_callback(hook))
+
+    @adjoint.compile
+    def step():
+        saved = graph.saved_tensors_hooks(pack, lambda tensor: tensor)
+        with saved if kind == "pack" else nullcontext():
+            product = layer(weight * scale)
+        return adjoint.autograd.grad(product.sum(), weight)[0]
+
+    for _ in range(3):
+        step()
+    gradients = [weight.grad, scale.grad]
+    tensors = [weight, scale, *[each for each in gradients if each is not None]]
+    before = [(each.tolist(), each._version) for each in tensors]
+    active[0] = True
+    with pytest.raises((CompileError, RuntimeError, ValueError)) as caught:
+        step()
+    assert [(each.tolist(), each._version) for each in tensors] == before
+    assert weight.grad is gradients[0]
+    assert scale.grad is gradients[1]
+    told = str(caught.value) + "".join(getattr(caught.value, "__notes__", ()))
+    assert "changes a tensor from outside" in told or "read-only" in told
+    active[0] = False
+    assert step().tolist() == [1.0] * 3
+    scale.data.add_(1)  # and all may be changed as before
+    assert step().tolist() == [2.0] * 3
+
+
+def test_a_hook_that_changes_a_tensor_of_the_program_in_a_later_backward_changes_nothing():
+    weight, scale, active = adjoint.ones(3, requires_grad=True), adjoint.ones(3), [False]
 
     def hook(grad):
-        scale.add_(1)
+        if active[0]:
+            scale.add_(1)
 
-    weight.register_hook(hook)
-    step = adjoint.compile(lambda: adjoint.autograd.grad((weight * scale).sum(), weight)[0])
-    step()
+    @adjoint.compile
+    def loss():
+        product = weight * scale
+        product.register_hook(hook)
+        return product.sum()
+
+    for _ in range(3):
+        loss().backward()
+    active[0] = True
+    made = loss()
+    with pytest.raises(CompileError, match="changes a tensor from outside"):
+        made.backward()
+    assert (scale.tolist(), weight.grad.tolist()) == ([1.0] * 3, [3.0] * 3)
+    active[0] = False
+    scale.add_(1)
+    loss().backward()
+    assert weight.grad.tolist() == [5.0] * 3
+
+
+def test_a_hook_that_changes_an_argument_is_refused_and_one_that_changes_others_is_not():
+    weight, count, x = adjoint.ones(3, requires_grad=True), adjoint.zeros(()), adjoint.ones(3)
+    changed = [count]
+    weight.register_hook(lambda grad: [each.add_(1) for each in changed] and None)
+    step = adjoint.compile(lambda x: adjoint.autograd.grad((weight * x).sum(), weight)[0] + x)
+    for _ in range(3):
+        step(x)
+    assert count.item() == 3
+    changed[:] = [x]
     with pytest.raises(CompileError, match=r"changes a tensor from outside.*traceable"):
-        step()
+        step(x)
+    assert x.tolist() == [1.0] * 3
 
 
 def test_a_hook_that_answers_another_shape_is_refused():
