@@ -453,7 +453,15 @@ def conform(node: Node, output_number: int, grad: Any) -> Any:
             if not broadcasts_to(shape, array.shape):
                 raise RuntimeError(_misfit(node, output_number, shape, array.shape))
             grad = grad.sum_to_size(shape)  # type: ignore[attr-defined]  # Tensor has it
-        return _cast_tensor(grad, dtype)
+        grad = _cast_tensor(grad, dtype)
+        found = grad.array
+        if found.shape != shape or found.dtype != dtype:  # a mode answered otherwise
+            raise RuntimeError(
+                f"{node.name()}: invalid gradient of its output {output_number}: expected "
+                f"{dtype}{list(shape)}, but what __torch_dispatch__ made of it is "
+                f"{found.dtype}{list(found.shape)}"
+            )
+        return grad
     if type(grad) is not array_type:
         grad = _check_device(node, grad, array_type).asarray(grad)
     if grad.shape != shape:

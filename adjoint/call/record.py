@@ -17,6 +17,7 @@ from adjoint.call.context import Settings
 from adjoint.call.layers import open_levels
 from adjoint.call.op_node import OpNode, Rest
 from adjoint.call.rule import Plan
+from adjoint.dtypes import FLOAT, as_dtype
 from adjoint.tensors.core import (
     DEFAULT_VIEW,
     INFERENCE_VIEW,
@@ -270,7 +271,7 @@ def attach_several(node: OpNode, results: list[Tensor]) -> None:
         node.holds = True
         node.result = [kept_result(r) if i in kept else None for i, r in enumerate(results)]
     for number, result in enumerate(results):
-        if is_floating(result.array):
+        if node.op.derived >> number & 1 and is_floating(result.array):
             result.node = node
             result.output_number = number
             result.needs_grad = True
@@ -283,7 +284,7 @@ def record(
 ) -> OpNode | None:
     """Record a call of any kind; None if no input needs a gradient, or no result can have one."""
     mask = needing(op, values)
-    if not mask or not any_floating(results):
+    if not mask or not can_derive(op, values, results):
         return None
     node = node_of(op, mask, None, None, values, None if several else results[0], ANY_DEPTH)
     rest = node.rest
@@ -300,12 +301,19 @@ def record(
     return node
 
 
-def any_floating(results: list[Tensor]) -> bool:
-    """Whether one of the results can have a gradient."""
-    for result in results:
-        if is_floating(result.array):
-            return True
-    return False
+def can_derive(op: "Op", values: list[Any], results: list[Tensor]) -> bool:
+    """Whether results can have a gradient, which all must that rules want one of."""
+    if op.converts:
+        kind = values[op.index_of["dtype"]]
+        if kind is not None and as_dtype(kind).category < FLOAT:
+            return False
+    for number, result in enumerate(results):
+        if op.derived >> number & 1 and not is_floating(result.array):
+            raise RuntimeError(
+                f"{op.name}(): result {number} is of {result.dtype.name}, which can't have the "
+                "gradient that it needs: answer floating numbers, or detach() the arguments"
+            )
+    return bool(results)
 
 
 def settle(node: Node, settings: Settings) -> None:
@@ -385,7 +393,8 @@ def extended(
 def shows(result: TensorCore, source: TensorCore) -> bool:
     """Whether a result shows the memory of an argument; in a layer, if what it holds does."""
     if result.layer is None or source.layer is None:
-        return result.layer is source.layer and shares_memory(result.array, source.array)
+        alike = result.layer is source.layer and type(result.array) is type(source.array)
+        return alike and shares_memory(result.array, source.array)
     pairs = zip(result.layer.parts(result), source.layer.parts(source))
     return any(shows(shown, whole) for shown, whole in pairs)
 

@@ -113,6 +113,8 @@ class Op(Described):
         self.refuses = ""  # NumPy's letters of the kinds of numbers that it is not for
         self.view = False
         self.outputs: Any = None  # a namedtuple class, or None
+        self.derived = -1  # the results whose gradients its rules want, as bits; -1: all
+        self.converts = False  # to a dtype that may have no gradient
         self.aligned = family == "elementwise"  # in place it reads where it writes, place by place
         self.constant = False  # in place it writes one value everywhere
         self.rewrites = False  # in place it may write a place twice, of which it warns
@@ -524,6 +526,7 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
 def _apply_settings(op: Op, settings: dict[str, Any]) -> None:
     """Take the options that are not derivatives out of settings."""
     op.view = settings.pop("view", False)
+    op.converts = settings.pop("converts", False)
     op.floats = settings.pop("floats", False)
     op.bools = settings.pop("bools", True)
     op.refuses = settings.pop("refuses", "")
@@ -600,6 +603,10 @@ def _finish(op: Op) -> None:
         if rule is not None:
             op.ruled |= 1 << i
             rule.passes = _passes(op, rule)
+    rules = op.rules if op.joint is None else [op.joint]
+    wanted = {number for r in rules if r for kind, number in r.sources if kind == GRAD}
+    if wanted and ALL_GRADS not in wanted:
+        op.derived = sum(1 << number for number in wanted)
     if op.diagonal and op.ruled:  # what has no rule may answer another data type
         op.node_lane = ALIGNED
     op.direct = None if op.view else _direct(op)

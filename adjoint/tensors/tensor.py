@@ -292,8 +292,8 @@ class Tensor(TensorCore):
         """The same values without history; in-place changes to either are seen by both."""
         if current().modes:
             seen = upper.seen_below("detach", self)
-            if seen is not NotImplemented:
-                return seen  # type: ignore[no-any-return]  # a mode's
+            if seen is not NotImplemented:  # a mode's, which may need a gradient by itself
+                return seen.shared() if isinstance(seen, Tensor) and seen.needs_grad else seen
         self.current_array()
         plain = self.shared()
         if self.needs_grad:

@@ -121,6 +121,7 @@ def clone(xp: Any, input: Array, *, memory_format: Any = None) -> Array:
         input, dtype=dtype, memory_format=_of_batch(memory_format, input_shape)
     ),
     name="_to_copy",
+    converts=True,
     home=None,
 )
 def to_copy(xp: Any, input: Array, *, dtype: Any = None, memory_format: Any = None) -> Array:

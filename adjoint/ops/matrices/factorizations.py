@@ -109,7 +109,11 @@ def _transposed(A: Any) -> Any:
 # ---- reflections ----
 
 
-@general(input=refused_derivative("geqrf"), returns="a tau", batching=MATRICES)
+@general(
+    input=lambda grad, grad1: refused_derivative("geqrf")(grad),
+    returns="a tau",
+    batching=MATRICES,
+)
 def geqrf(xp: Any, input: Array) -> tuple[Array, Array]:
     """R on and above the diagonal, and below it and in tau the reflections whose product is Q."""
     check_matrices(input, square=False)

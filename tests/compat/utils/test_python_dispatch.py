@@ -266,6 +266,149 @@ def test_one_result_in_the_place_of_several_is_named():
             program(compat.ones(2, requires_grad=True))
 
 
+def whole(library, answer):
+    """An answer with its floating tensors as whole numbers."""
+    if isinstance(answer, (tuple, list)):
+        return type(answer)(whole(library, each) for each in answer)
+    is_floating = isinstance(answer, library.Tensor) and answer.is_floating_point()
+    return answer.long() if is_floating else answer
+
+
+def rounding(library, dispatch):
+    class Whole(dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            answer = func(*args, **(kwargs or {}))
+            answer = tuple(answer) if isinstance(answer, tuple) else answer
+            return whole(library, answer)
+
+    return Whole()
+
+
+ROUNDED = {
+    **dict.fromkeys(("mul", "view", "t", "max", "split"), RuntimeError),
+    **dict.fromkeys(("double", "linear", "floor", "svd", "var_mean"), RuntimeError),
+    **dict.fromkeys(("long", "argmax", "gt", "detach", "detached"), None),
+}
+PROGRAMS = {
+    "mul": lambda library, x: x * x,
+    "view": lambda library, x: x.view(-1),
+    "t": lambda library, x: x.t(),
+    "max": lambda library, x: x.max(0),
+    "split": lambda library, x: x.split(1),
+    "double": lambda library, x: x.double(),
+    "linear": lambda library, x: library.nn.functional.linear(x, x),
+    "floor": lambda library, x: x.floor(),
+    "svd": lambda library, x: library.linalg.svd(x),
+    "var_mean": lambda library, x: library.var_mean(x),
+    "long": lambda library, x: x.long(),
+    "argmax": lambda library, x: x.argmax(),
+    "gt": lambda library, x: x > 0,
+    "detach": lambda library, x: x.detach(),
+    "detached": lambda library, x: x.data * 2,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_whole_numbers_in_the_place_of_recorded_results_are_named(torch, name):
+    """They would cut the gradient; where the operation gives whole numbers, they are what it is."""
+    from torch.utils import _python_dispatch as theirs
+
+    for library, dispatch in ((compat, compat.utils._python_dispatch), (torch, theirs)):
+        x = library.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        raised = pytest.raises(ROUNDED[name]) if ROUNDED[name] else contextlib.nullcontext()
+        with raised as caught, rounding(library, dispatch):
+            assert not PROGRAMS[name](library, x).requires_grad
+        if library is compat and ROUNDED[name]:
+            assert "int64, which can't have the gradient" in str(caught.value)
+        assert x.requires_grad and x.is_leaf and x._version == 0 and (x * 2).requires_grad
+
+
+def test_a_class_that_answers_whole_numbers_is_named():
+    class Whole(compat.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return compat.tensor([1, 2])
+
+    x = compat.Tensor._make_subclass(Whole, compat.ones(2), True)
+    with pytest.raises(RuntimeError, match="sin.*int64, which can't have the gradient"):
+        x.sin()
+
+
+@pytest.mark.parametrize("kind", ["long", "double", "bool"])
+def test_gradients_of_another_type_are_named(torch, kind):
+    """What a mode makes of a gradient must fit, or it would lie in `.grad` as it is."""
+    from torch.utils import _python_dispatch as theirs
+
+    for library, dispatch in ((compat, compat.utils._python_dispatch), (torch, theirs)):
+
+        class Converting(dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                return getattr(func(*args, **(kwargs or {})), kind)()
+
+        x = library.tensor([1.0, 2.0], requires_grad=True)
+        loss = x.sin().sum()
+        with pytest.raises(RuntimeError, match="invalid gradient"), Converting():
+            loss.backward()
+        assert x.grad is None
+
+
+def test_what_is_answered_as_new_or_detached_needs_no_gradient(torch):
+    from torch.utils import _python_dispatch as theirs
+
+    for library, dispatch in ((compat, compat.utils._python_dispatch), (torch, theirs)):
+
+        class Needing(dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                return func(*args, **(kwargs or {})).clone().requires_grad_()
+
+        x = library.ones(2, requires_grad=True)
+        with Needing():
+            made = [library.zeros(2), library.tensor([3.0, 4.0]), library.ones_like(x), x.detach()]
+            told = library.zeros(2, requires_grad=True)
+        assert not any(each.requires_grad for each in made)
+        assert told.requires_grad and x.requires_grad
+
+
+def test_a_view_answered_without_values_is_no_view(torch):
+    from torch.utils import _python_dispatch as theirs
+
+    for library, dispatch in ((compat, compat.utils._python_dispatch), (torch, theirs)):
+
+        class Abstract(dispatch.TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                return func(*args, **(kwargs or {})).to("meta")
+
+        with Abstract():
+            view = library.ones(2, requires_grad=True).view(1, 2)
+        assert view.device.type == "meta" and tuple(view.shape) == (1, 2)
+
+
+def test_no_tensor_in_the_place_of_a_copy_is_named():
+    class Nothing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return None
+
+    x = compat.ones(2, requires_grad=True)
+    with Nothing():
+        assert x.exp() is None
+        for options in ({}, {"requires_grad": True}):
+            with pytest.raises(RuntimeError, match="returned a NoneType for lift_fresh"):
+                compat.tensor([1.0], **options)
+
+
+def test_pieces_answered_as_one_tensor_have_gradients_of_their_own():
+    class Same(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            answer = func(*args, **(kwargs or {}))
+            return [answer[0]] * len(answer) if isinstance(answer, list) else answer
+
+    x = compat.tensor([1.0, 2.0], requires_grad=True)
+    with Same():
+        first, second = x.split(1)
+    (first + 3 * second).sum().backward()
+    assert x.grad.tolist() == [1.0, 3.0]
+
+
 def test_overloads_take_their_own_arguments_alone(torch):
     """What another overload takes, out= for example, is refused, as by PyTorch."""
     for library in (compat, torch):

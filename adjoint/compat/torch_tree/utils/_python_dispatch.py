@@ -164,7 +164,8 @@ class TorchDispatchMode(Scope):
             found = self.answered(function, args, kwargs)
             for number in kept_results(str(function)):
                 result = found[number] if isinstance(found, (tuple, list)) else found
-                kept.append(self.answered(named("detach"), (result,), {}))
+                if result is not None:
+                    kept.append(self.answered(named("detach"), (result,), {}))
             return found
 
         return answer
@@ -189,8 +190,7 @@ class TorchDispatchMode(Scope):
         """See call.overriding.created_by: a new tensor, without what autograd is to know of it."""
         if name in _OF_ONE_TENSOR:
             kind = {"dtype": kwargs["dtype"]} if "dtype" in kwargs else {}
-            shown = Steps(self.answered)(name, *args, **kind)
-            return shown.requires_grad_() if kwargs.get("requires_grad") else shown
+            return self._new(name, Steps(self.answered)(name, *args, **kind), kwargs)
         if name == "absent":  # a gradient that did not come
             return Steps(self.answered)("zeros", list(args[0].shape), **beside(args[0]))
         if name == "start":  # of a backward pass
@@ -218,12 +218,18 @@ class TorchDispatchMode(Scope):
             form, given = found
             args, options = form.spelled(given, Steps(self.answered).read)
             answer = self.answered(named(name, form.overload), args, options)
+        return self._new(name, answer, kwargs)
+
+    def _new(self, name: str, answer: Any, kwargs: dict[str, Any]) -> Tensor:
+        """A tensor that was answered as a new one, which needs a gradient only if told so."""
         if not isinstance(answer, Tensor):
             raise RuntimeError(
                 f"{type(self).__name__}.__torch_dispatch__ returned a {type(answer).__name__} for "
                 f"{name}, not a Tensor"
             )
-        return answer.requires_grad_() if kwargs.get("requires_grad") else answer
+        if kwargs.get("requires_grad"):
+            return answer.requires_grad_()
+        return answer.shared() if answer.needs_grad else answer
 
     def _filled(self, name: str, args: Any, options: dict[str, Any], out: Tensor) -> Tensor:
         """A tensor that is there, with what a new one would hold."""
@@ -418,7 +424,9 @@ def results(op: Any, answer: Any, given: list[Tensor]) -> Any:
     if isinstance(op, CustomOpDef) or (answer is None and op.outputs is None):
         return answer  # that of a custom op is checked by the schema
     if isinstance(answer, (tuple, list)):
-        found = [_distinct(op, each, given) for each in answer]
+        found: list[Tensor] = []
+        for each in answer:
+            found.append(_distinct(op, each, [*given, *found]))
         if op.outputs is None:
             return tuple(found)
         if len(found) == len(op.outputs._fields):
