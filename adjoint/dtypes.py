@@ -252,6 +252,8 @@ def fitted_integer(number: float, numpy_dtype: Any, wraps: bool = False) -> int:
 def refuse_factor(factor: object, data_type: Any, name: str = "alpha") -> None:
     """Refuse a factor of a higher category than the result's, and a bool of anything but bools."""
     held = category_of(data_type)
+    if isinstance(factor, np.generic):
+        factor = factor.item()
     bools = isinstance(factor, bool) and held != BOOL
     floats = isinstance(factor, float) and held < FLOAT
     if bools or floats or (isinstance(factor, complex) and held < COMPLEX):
@@ -290,6 +292,8 @@ def of_python_scalar(value: object) -> dtype:
         return _default.floating
     if isinstance(value, complex):
         return default_complex()
+    if isinstance(value, np.generic):
+        return of_python_scalar(value.item())
     raise TypeError(f"expected a number, got {kind.__name__}")
 
 

@@ -15,7 +15,7 @@ from adjoint.ops.matrices.linalg import (
     linalg_slogdet,
     linalg_solve_ex,
 )
-from adjoint.ops.matrices.lu import linalg_lu_factor
+from adjoint.ops.matrices.lu import lu_factors
 from adjoint.ops.matrices.matrix_norms import cdist
 from adjoint.ops.matrices.spectra import linalg_eigh, linalg_eigvalsh
 
@@ -27,7 +27,7 @@ def in_rows(A: Any) -> bool:
 
 def factors_of(A: Any) -> tuple[Any, Any]:
     """The LU factors of matrices, or of the transposed ones, as a determinant is computed."""
-    found: tuple[Any, Any] = linalg_lu_factor(transpose(A, -2, -1) if in_rows(A) else A)
+    found: tuple[Any, Any] = lu_factors(transpose(A, -2, -1) if in_rows(A) else A)
     return found
 
 
@@ -46,7 +46,7 @@ def _linalg_solve_ex(
 ) -> tuple[Any, Any, Any, Any]:
     """The solution of an equation, the factors of A and their exchanges, and what is singular."""
     result, info = linalg_solve_ex(A, B, left=left, check_errors=check_errors)
-    return result, *linalg_lu_factor(A), info
+    return result, *lu_factors(A), info
 
 
 def _linalg_det(A: Any) -> tuple[Any, Any, Any]:

@@ -379,6 +379,14 @@ def _ends(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, Any, i
     steps = operator.index(steps)
     if steps < 0:
         raise RuntimeError(f"{asked.name}(): number of steps must be non-negative, got {steps}")
+    for name, value in (("start", start), ("end", end)):
+        if isinstance(value, Tensor) and value.ndim:
+            raise RuntimeError(
+                f"{asked.name}(): {name} must be a number or a 0-d tensor, got shape "
+                f"{list(value.shape)}; index one element of it"
+            )
+    if _is_batched(start) or _is_batched(end):
+        return start, end, steps, asked.kind()
     start, end = number(start), number(end)
     mixed = isinstance(start, complex) or isinstance(end, complex)
     kind = asked.kind(default_complex() if mixed else None)
@@ -402,10 +410,31 @@ def _spaced(start: Any, end: Any, steps: int, xp: Any) -> Any:
     return xp.where(places < steps // 2, rising, falling)
 
 
+def _is_batched(value: Any) -> bool:
+    """Whether a number is a tensor of whose values there are many."""
+    layered = isinstance(value, Tensor) and value.layer is not None
+    return layered and value.layer.value_refused() is not None
+
+
+def _spaced_each(start: Any, end: Any, steps: int, kind: dtype) -> Any:
+    """The same for ends in a batch, by operations that take it."""
+
+    def widened(value: Any) -> Any:
+        return value.detach().to(kind).to(float64)
+
+    first, last = (widened(value) if isinstance(value, Tensor) else value for value in (start, end))
+    places: Any = arange(steps, dtype=float64)
+    step = (last - first) / max(steps - 1, 1)
+    return (first + step * places).where(places * 2 < steps, last - step * (steps - 1 - places))
+
+
 def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
     """`steps` numbers from start to end, both included, equally far apart."""
     asked = Options("linspace", options)
     start, end, steps, kind = _ends(start, end, steps, asked)
+    if _is_batched(start) or _is_batched(end):
+        each: Tensor = _spaced_each(start, end, steps, kind).to(kind)
+        return each
     wide = _WIDER.get(kind)
     if wide is not None and steps > 1 and asked.xp.valued():
         return asked.listed(_fused(start, end, steps, kind.numpy_dtype.type, wide))
@@ -429,6 +458,9 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: An
     """base to the power of `steps` equally spaced exponents from start to end."""
     asked = Options("logspace", options)
     start, end, steps, kind = _ends(start, end, steps, asked)
+    if _is_batched(start) or _is_batched(end):
+        each: Tensor = (float(base) ** _spaced_each(start, end, steps, kind)).to(kind)
+        return each
     exponents = _spaced(start, end, steps, asked.xp)
     return asked.listed(asked.xp.power(float(base), exponents).astype(kind.numpy_dtype))
 
@@ -597,8 +629,8 @@ def randperm(n: int, *, generator: Any = None, **options: Any) -> Tensor:
     (count,) = shape_of("randperm", (n,))
     asked = Options("randperm", options)
     source, kind = chosen(generator), asked.kind(int64).numpy_dtype
-    if kind == "bool":
-        raise NotImplementedError("randperm is not implemented for bool; use int64")
+    if kind.kind in "bcW":
+        raise NotImplementedError(f"randperm is not implemented for {kind}; use int64")
     narrow = kind.name in _EXACT or kind.kind in "iu"
     if narrow and count - 1 > (_EXACT.get(kind.name) or np.iinfo(kind).max):
         raise RuntimeError(f"randperm(): not all integers below {count} fit {kind}; use int64")

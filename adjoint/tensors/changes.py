@@ -84,7 +84,8 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if op.dims:
         values = op.counted_from_end(values)
     recording = is_recording() and any(needs(v) for v in values)
-    check_inplace(op.name + "_", target, op.constant, recording and bool(op.inputs), op.rewrites)
+    constant = op.constant and len(tensors) == 1  # a number; PyTorch refuses a tensor of one
+    check_inplace(op.name + "_", target, constant, recording and bool(op.inputs), op.rewrites)
     backend = common_backend(op, tensors)
     if backend is not backend_of(target.array):
         raise RuntimeError(f"{op.name}_(): the tensor to change is on another device")
@@ -461,7 +462,7 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
     tracing = current().tracing
     if tracing is not None:
         tracing.lift_all([target])
-    check_inplace(name, target)
+    check_inplace(name, target, constant=name in ("full", "ones", "zeros"))
     before_change(target)
     value = result.array
     backend = backend_of(target.array)

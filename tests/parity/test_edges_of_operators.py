@@ -432,3 +432,93 @@ def test_the_mean_of_complex_images(torch: Any) -> None:
     ):
         ours, theirs = (call(t, plane(t, t.complex64)) for t in (compat, torch))
         np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+SINGULAR = {
+    "lu_factor": lambda t, x: t.linalg.lu_factor(x),
+    "lu_factor_ex": lambda t, x: t.linalg.lu_factor_ex(x),
+    "lu_factor_ex checked": lambda t, x: t.linalg.lu_factor_ex(x, check_errors=True),
+    "linalg.lu": lambda t, x: t.linalg.lu(x),
+    "lu_factor of a batch": lambda t, x: t.linalg.lu_factor(t.stack([t.eye(*x.shape), x])),
+    "vmap": lambda t, x: t.vmap(t.linalg.lu_factor)(x[None]),
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+@pytest.mark.parametrize("shape", [(2, 2), (3, 2), (2, 3), (0, 0)])
+def test_factors_of_singular_matrices(torch: Any, name: str, shape: Any) -> None:
+    """lu_factor refuses them, the others answer."""
+    same(torch, lambda t: SINGULAR[name](t, t.ones(*shape)))
+    same(torch, lambda t: SINGULAR[name](t, t.eye(*shape)))
+
+
+DRAWN = {
+    "bernoulli": lambda t, x: t.bernoulli(x),
+    "bernoulli p": lambda t, x: t.bernoulli(x, 1.0),
+    "bernoulli_": lambda t, x: x.bernoulli_(1.0),
+    "poisson": lambda t, x: t.poisson(x) * 0,
+    "geometric_": lambda t, x: x.geometric_(0.5) * 0,
+    "cauchy_": lambda t, x: x.cauchy_() * 0,
+    "log_normal_": lambda t, x: x.log_normal_() * 0,
+    "exponential_": lambda t, x: x.exponential_() * 0,
+    "uniform_": lambda t, x: x.uniform_() * 0,
+    "normal_": lambda t, x: x.normal_() * 0,
+    "random_": lambda t, x: x.random_(1, 2),
+    "randint": lambda t, x: t.randint(1, 2, (2,), dtype=x.dtype),
+    "randint_like": lambda t, x: t.randint_like(x, 1, 2),
+    "randperm": lambda t, x: t.randperm(1, dtype=x.dtype),
+    "normal": lambda t, x: t.normal(x, 0.0),
+    "normal of deviations": lambda t, x: t.normal(0.0, x) * 0,
+    "dropout": lambda t, x: t.nn.functional.dropout(x, 0.5) * 0,
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("kind", ["bool", "uint8", "int64", "float16", "float64", "complex64"])
+def test_kinds_of_numbers_that_are_drawn(torch: Any, name: str, kind: str) -> None:
+    """A sampler refuses what PyTorch's does: most complex numbers, and whole ones where not."""
+    same(torch, lambda t: DRAWN[name](t, t.ones(2).to(getattr(t, kind))))
+
+
+SPACED = {
+    "both": lambda t, f: t.vmap(lambda a, b: f(a, b, 5))(t.arange(3.0), t.arange(3.0) + 4),
+    "the end": lambda t, f: t.vmap(lambda b: f(1, b, 4))(t.arange(3.0)),
+    "whole numbers": lambda t, f: t.vmap(lambda b: f(0, b, 4, dtype=t.int64))(t.arange(3.0)),
+    "one": lambda t, f: t.vmap(lambda b: f(b, 2, 1))(t.arange(3.0)),
+    "none": lambda t, f: t.vmap(lambda b: f(b, 2, 0))(t.arange(3.0)),
+    "a row": lambda t, f: f(t.tensor([1.0]), 3, 4),
+}
+
+
+@pytest.mark.parametrize("name", SPACED)
+@pytest.mark.parametrize("function", ["linspace", "logspace"])
+def test_spaced_numbers_between_tensors(torch: Any, name: str, function: str) -> None:
+    """The ends may be a batch, and no rows."""
+    same(torch, lambda t: SPACED[name](t, getattr(t, function)))
+
+
+EXPANDED = {
+    "fill_": lambda t, x: x.fill_(2),
+    "fill_ by a tensor": lambda t, x: x.fill_(t.tensor(2.0)),
+    "zeros": lambda t, x: t.zeros(3, 3, out=x),
+    "ones": lambda t, x: t.ones(3, 3, out=x),
+    "full": lambda t, x: t.full((3, 3), 2.0, out=x),
+    "rand": lambda t, x: t.rand(3, 3, out=x),
+    "copy_": lambda t, x: x.copy_(t.ones(3)),
+    "bernoulli_": lambda t, x: x.bernoulli_(1.0),
+    "masked_fill_": lambda t, x: x.masked_fill_(x > 1, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", EXPANDED)
+def test_one_place_for_several_elements(torch: Any, name: str) -> None:
+    """One number may be written to them; what may differ is refused, or warned of."""
+    same(torch, lambda t: EXPANDED[name](t, t.arange(3.0).expand(3, 3)))
+
+
+@pytest.mark.parametrize("kind", ["bool", "int32", "float16", "complex64"])
+def test_numbers_of_numpy_as_factors_and_types(torch: Any, kind: str) -> None:
+    """A float of NumPy's is a float: no factor of integers, and known to result_type."""
+    for value in (np.int8(2), np.float16(2.5), np.float32(2.5)):
+        same(torch, lambda t, v=value: t.add(square(t, kind), square(t, kind), alpha=v))
+        same(torch, lambda t, v=value: t.zeros(1, dtype=t.result_type(square(t, kind), v)))

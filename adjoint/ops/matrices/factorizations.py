@@ -17,7 +17,7 @@ from adjoint.ops.matrices.linalg import (
     check_matrices,
     linalg_solve_triangular,
 )
-from adjoint.ops.matrices.lu import linalg_lu_factor, linalg_lu_solve
+from adjoint.ops.matrices.lu import linalg_lu_solve, lu_factors
 from adjoint.ops.matrices.matmul import matmul, mH
 from adjoint.ops.matrices.spectra import eigenpairs
 from adjoint.ops.op import composite, general
@@ -49,7 +49,7 @@ def first_zero_pivot(xp: Any, LU: Array) -> Array:
 @composite(home="linalg", exact_out=True)
 def linalg_lu_factor_ex(A: Value, *, pivot: bool = True, check_errors: bool = False) -> LUWithInfo:
     """linalg.lu_factor, and the place of the first zero on the diagonal of U, or 0."""
-    packed, pivots = linalg_lu_factor(A, pivot=pivot)
+    packed, pivots = lu_factors(A, pivot)
     info = first_zero_pivot(packed.detach())
     if check_errors and info.any():
         raise LinAlgError("linalg_lu_factor_ex: U has a zero on its diagonal, so A is singular")
@@ -62,7 +62,7 @@ def lu(A: Value, pivot: bool = True, get_infos: bool = False, out: Any = None) -
     if out is not None:  # copied, whatever its type
         found = zip(lu(A, pivot, get_infos), out, strict=True)
         return tuple(write_out("lu", value.to(target.dtype), target) for value, target in found)
-    packed, pivots = linalg_lu_factor(A, pivot=pivot)
+    packed, pivots = lu_factors(A, pivot)
     if not get_infos:
         return packed, pivots
     return LUWithInfo(packed, pivots, first_zero_pivot(packed.detach()))

@@ -1,7 +1,7 @@
 """The LU factorization, batched, and what is solved with it."""
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
@@ -9,6 +9,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import tril, triu
 from adjoint.ops.arranging.shape import cat, narrow
 from adjoint.ops.matrices.linalg import (
+    LinAlgError,
     check_matrices,
     first_of,
     identity_like,
@@ -105,22 +106,40 @@ def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
     return xp.where(places == k, other, xp.where(places == other, k, places))
 
 
-@general(
-    A=lambda grad0, result0, result1: _lu_rule(grad0, result0, result1),
-    jvp=lambda A_tangent, result0, result1: (_lu_tangent(A_tangent, result0, result1), None),
-    returns="LU pivots",
-    node_name="LinalgLuFactorExBackward0",
-    home="linalg",
-    batching=MATRICES,
-    exact_out=True,
-)
-def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
-    """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
+# The factors of any matrix, and those that are refused of a singular one, are derived alike.
+_BOTH: Final[dict[str, Any]] = {
+    "A": lambda grad0, result0, result1: _lu_rule(grad0, result0, result1),
+    "jvp": lambda A_tangent, result0, result1: (_lu_tangent(A_tangent, result0, result1), None),
+    "returns": "LU pivots",
+    "node_name": "LinalgLuFactorExBackward0",
+    "batching": MATRICES,
+}
+
+
+def _factors(xp: Any, A: Any, pivot: bool) -> tuple[Any, Any]:
     check_matrices(A, square=False)
     if not pivot:
         raise RuntimeError("LU without pivoting is not implemented; leave pivot=True")
-    found = xp.lu(A)
+    found: tuple[Any, Any] | None = xp.lu(A)
     return _eliminated(xp, A) if found is None else found
+
+
+@general(**_BOTH, home=None)
+def lu_factors(xp: Any, A: Array, pivot: bool = True) -> tuple[Array, Array]:
+    """The same as linalg_lu_factor, of singular matrices too."""
+    return _factors(xp, A, pivot)
+
+
+@general(**_BOTH, home="linalg", exact_out=True)
+def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
+    """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
+    packed, pivots = _factors(xp, A, pivot)
+    if xp.readable() and (xp.diagonal(packed, 0, -2, -1) == 0).any():
+        raise LinAlgError(
+            "linalg_lu_factor: U has a zero on its diagonal, so A is singular; linalg.lu_factor_ex "
+            "and linalg.lu answer its factors all the same"
+        )
+    return packed, pivots
 
 
 def _eliminated(xp: Any, A: Any) -> tuple[Any, Any]:
@@ -183,7 +202,7 @@ class LU(NamedTuple):
 @composite(home="linalg", exact_out=True)
 def linalg_lu(A: Value, *, pivot: bool = True) -> LU:
     """A as P @ L @ U: a permutation, a unit lower and an upper triangular matrix."""
-    return LU(*lu_unpack(*linalg_lu_factor(A, pivot=pivot)))
+    return LU(*lu_unpack(*lu_factors(A, pivot)))
 
 
 @composite(home="linalg", exact_out=True)

@@ -41,6 +41,8 @@ def draw_integers(shape: Any, numpy_dtype: Any, low: int, high: int, generator: 
         raise RuntimeError(
             f"random integers need a lower bound below the upper: got from={low} >= to={high}"
         )
+    if category_of(numpy_dtype) > FLOAT:
+        raise RuntimeError("random integers are real: complex numbers are not drawn")
     if category_of(numpy_dtype) < FLOAT:
         limits = (0, 1) if category_of(numpy_dtype) == BOOL else _limits(numpy_dtype)
         if low < limits[0] or high - 1 > limits[1]:
@@ -80,6 +82,7 @@ def _coin_flips(shape: Any, p: Any, generator: Any) -> Any:
     draws="bernoulli",
     node_name="BernoulliBackward0",
     home=None,
+    refuses="c",
 )
 def _bernoulli_input(xp: Any, input: Array, generator: Any = None) -> Array:
     """1 with the probability each element says, else 0."""
@@ -136,6 +139,7 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
     draws_by_form=True,
     node_name="BernoulliBackward2",
     home=None,
+    refuses="c",
 )
 def _bernoulli_p(xp: Any, input: Array, p: Any = 0.5, generator: Any = None) -> Array:
     """1 with probability p, else 0, in input's shape."""
@@ -157,6 +161,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
     jvp=lambda result: zeros_of(result),
     batching=FRONT,
     draws="poisson",
+    refuses="c",
 )
 def poisson(xp: Any, input: Array, generator: Any = None) -> Array:
     """Counts of events, where each element is the expected count."""
@@ -311,13 +316,22 @@ def normal_from(xp: Any, mean: Operand, std: Operand = 1.0, generator: Any = Non
     for parameter in (mean, std):
         if not isinstance(parameter, (int, float)):
             _require_float(parameter.dtype, "normal")
+    if not isinstance(std, (int, float)) and category_of(std.dtype) > FLOAT:
+        raise RuntimeError("normal(): std must be real, got complex numbers")
     return _normal_from(xp, mean, std, generator, kind)
 
 
 # ---- in-place fillers ----
 
 
-def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, second: Any) -> Any:
+def _filler(
+    name: str,
+    node_name: str,
+    draw: Callable[..., Any],
+    first: Any,
+    second: Any,
+    refuses: str = "c",
+) -> Any:
     """The op that fills a tensor with numbers of one distribution; draw answers how they are."""
     public = draw.__name__.strip("_") + "_"
 
@@ -339,6 +353,7 @@ def _filler(name: str, node_name: str, draw: Callable[..., Any], first: Any, sec
         draws=public,
         draws_by_form=True,
         home=None,
+        refuses=refuses,
     )(forward)
 
 
@@ -429,12 +444,12 @@ def _random(kind: Any, low: Any, high: Any, generator: Any) -> Any:
     return lambda shape: draw_integers(shape, kind, int(low), int(high), generator)
 
 
-uniform = _filler("uniform", "UniformBackward0", _uniform, 0.0, 1.0)
-normal_fill = _filler("normal_fill", "NormalBackward0", _normal, 0.0, 1.0)
+uniform = _filler("uniform", "UniformBackward0", _uniform, 0.0, 1.0, "")
+normal_fill = _filler("normal_fill", "NormalBackward0", _normal, 0.0, 1.0, "")
 log_normal = _filler("log_normal", "LogNormalBackward0", _log_normal, 1.0, 2.0)
 cauchy = _filler("cauchy", "CauchyBackward0", _cauchy, 0.0, 1.0)
 exponential = _filler("exponential", "ExponentialBackward0", _exponential, 1.0, None)
-geometric = _filler("geometric", "GeometricBackward0", _geometric, 0.5, None)
+geometric = _filler("geometric", "GeometricBackward0", _geometric, 0.5, None, "bc")
 random = _filler("random", "RandomBackward2", _random, 0, None)
 
 
@@ -504,7 +519,14 @@ def _mask_over_batch(input: Any, p: float, scale: float, channels: bool) -> Any:
     return reshape(mask, (size, count, *mask.shape[1:]))
 
 
-@general(vmap=_mask_over_batch, draws="dropout", draws_by_form=True, home=None, ordered="first")
+@general(
+    vmap=_mask_over_batch,
+    draws="dropout",
+    draws_by_form=True,
+    home=None,
+    ordered="first",
+    refuses="c",
+)
 def dropout_mask(xp: Any, input: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:
     """0 with probability p, else `scale`, for each element of input, or each of its channels."""
     shape = (*input.shape[:2], *[1] * (input.ndim - 2)) if channels else input.shape
