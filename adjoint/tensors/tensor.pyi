@@ -1366,6 +1366,10 @@ class Tensor(TensorCore):
         """How many dimensions have indices."""
     def sparse_mask(self, mask: Tensor) -> Tensor:
         """The elements of input where the sparse tensor mask has values, in the layout of mask."""
+    def sparse_resize_(self, size: Any, sparse_dim: _int, dense_dim: _int) -> Self:
+        """Let a tensor of layout sparse_coo have another size; one with values can only grow."""
+    def sparse_resize_and_clear_(self, size: Any, sparse_dim: _int, dense_dim: _int) -> Self:
+        """Let a tensor of layout sparse_coo have another size, and no values."""
     def split(self, split_size_or_sections: Any, dim: _int = 0) -> tuple[Tensor, ...]:
         """A tuple of views of one length, or of the given lengths, along dim."""
     def split_with_sizes(self, split_sizes: Any, dim: _int = 0) -> tuple[Tensor, ...]:

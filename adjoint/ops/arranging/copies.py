@@ -8,6 +8,7 @@ from adjoint.call.rule import FRONT
 from adjoint.dtypes import dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import alias, clone, contiguous_format
+from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.questions import detach
 from adjoint.ops.arranging.shape import (
     basic_index,
@@ -33,6 +34,7 @@ from adjoint.ops.arranging.strided import as_strided, unfold
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_real
 from adjoint.ops.op import composite, linear
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _slice(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
@@ -49,7 +51,15 @@ def _narrow(input: Value, dim: int, start: Any, length: int) -> Value:
     """length elements of dim from start; a dimension beyond the last is no index here."""
     if dim >= input.ndim:
         raise RuntimeError(f"narrow_copy(): there is no dimension {dim} among {input.ndim}")
-    return narrow(input, dim, start, length)
+    if input.layer is None or not input.layer.sparse:
+        return narrow(input, dim, start, length)
+    first = start + input.shape[dim] if start < 0 else start
+    if not 0 <= first <= first + length <= input.shape[dim]:
+        raise RuntimeError(
+            f"narrow_copy(): {length} elements from {start} are not in a dimension of "
+            f"{input.shape[dim]}"
+        )
+    return index_select(input, dim, Tensor(input.layer.xp.arange(first, first + length), AS_IS))
 
 
 def _view(input: Any, size: Any) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.dtypes import promote_types
-from adjoint.ops.arranging.conversion import moved, to, to_copy
+from adjoint.ops.arranging.conversion import moved, strided, to, to_copy
 from adjoint.ops.arranging.shape import cat
 from adjoint.ops.arranging.writing import fill
 from adjoint.ops.dims import normal_dims
@@ -35,8 +35,8 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 # Zero stays zero, and each element is treated alone; the first ones are linear besides.
 LINEAR = "neg conjugate_of real imag deg2rad rad2deg"
 ZERO_TO_ZERO = """
-    abs asin asinh atan atanh ceil erf erfinv expm1 floor frac isinf isnan isneginf isposinf log1p
-    nan_to_num relu sgn sign signbit sin sinh sqrt square tan tanh trunc
+    abs angle asin asinh atan atanh ceil erf erfinv expm1 floor frac isinf isnan isneginf isposinf
+    log1p nan_to_num relu sgn sign signbit sin sinh sqrt square tan tanh trunc
 """
 
 
@@ -150,9 +150,11 @@ def _copy(input: Any, src: Any, non_blocking: bool = False) -> Any:
     return sparse_tensor(copied)
 
 
-@answers("zeros_of", "zeros_like", "empty_like")
+@answers("zero_of", "zeros_of", "zeros_like", "empty_like")
 def _zeros(input: Any, dtype: Any = None, **options: Any) -> Any:
     layer = layer_of(input)
+    if options.get("layout") is strided:
+        return layer.elements.new_zeros(layer.shape, dtype=dtype)
     whole = coordinates(layer)
     elements = whole.elements[:0] if dtype is None else to(whole.elements[:0], dtype)
     places = Tensor(layer.xp.zeros((len(whole.sparse_sizes()), 0), "int64"), AS_IS)
@@ -296,6 +298,21 @@ def _both(layer: Sparse, other: Any) -> Any:
     places = Tensor(first.indices()[:, concrete(kept)], AS_IS)
     made = Coordinates(places, product, first.shape, first.coalesced)
     return sparse_tensor(layer.like(made))
+
+
+def _quotient(name: str) -> Any:
+    """The answer of a rounded quotient, of which a number is the divisor."""
+
+    def answer(input: Any, other: Any, *rest: Any) -> Any:
+        if sparse_of(input) is None or not _is_number(other):
+            raise RuntimeError(f"{name}(): a sparse tensor is divided by a number only")
+        return _elementwise(name, whole=True)(input, other, *rest)
+
+    return answer
+
+
+for _name in ("floor_divide", "rounded_divide"):
+    ANSWERS[_name] = _quotient(_name)
 
 
 @answers("true_divide")

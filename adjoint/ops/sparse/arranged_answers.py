@@ -1,5 +1,6 @@
 """What ops that move, multiply, sum and choose answer where an argument is sparse; see answers."""
 
+import builtins
 from typing import Any
 
 from adjoint.dtypes import FLOAT, int64
@@ -31,15 +32,16 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 
 
 def _turned(value: Any) -> Any:
-    """The transpose of a matrix."""
+    """The transpose of a matrix, or of each of a batch."""
     layer = sparse_of(value)
-    return transpose(value, 0, 1) if layer is None else sparse_tensor(_turned_layer(layer))
+    return transpose(value, -2, -1) if layer is None else sparse_tensor(_turned_layer(layer))
 
 
 def _turned_layer(layer: Sparse) -> Sparse:
     if isinstance(layer, Compressed):
         return layer.turned()
-    return _permuted_layer(layer, (1, 0))
+    last = len(layer.shape) - 1
+    return _permuted_layer(layer, (*range(last - 1), last, last - 1))
 
 
 def _permuted_layer(layer: Sparse, order: Any) -> Sparse:
@@ -138,11 +140,29 @@ def matmul(input: Any, other: Any) -> Any:
             rows = _turned_product(other, reshape(input, (-1, input.shape[-1])))
             return reshape(rows, (*input.shape[:-1], other.shape[-1]))
         return _product(_turned(other), input) if input.ndim == 1 else _turned_product(other, input)
+    if input.ndim == 3 and sparse_of(other) is None and other.ndim == 3:
+        return _batch_product(input, other)
     _matrix("matmul", input)
     if sparse_of(other) is None:
         return _product(input, other) if other.ndim <= 2 else _products(input, other)
     _matrix("matmul", other)
     return _sparse_product(input, other)
+
+
+def _batch_product(input: Any, other: Any) -> Any:
+    """Sparse matrices times as many dense ones: one product of a matrix that has them as blocks."""
+    layer, (count, rows, inner) = layer_of(input), input.shape
+    if len(layer.sparse_sizes()) != 3 or other.shape[0] != count:
+        raise RuntimeError(
+            "bmm(): expected batches of one size, the sparse one without dense dimensions; got "
+            f"{shapes_of(input, other)}"
+        )
+    block, row, column = layer.indices()
+    lines, columns = block * rows + row, block * inner + column
+    whole = concrete(reshape(other, (count * inner, other.shape[2])))
+    elements = concrete(layer.elements)
+    found = layer.xp.sparse_product(lines, columns, elements, whole, count * rows)
+    return Tensor(found.reshape(count, rows, other.shape[2]), AS_IS)
 
 
 def _products(input: Any, other: Any) -> Any:
@@ -206,6 +226,11 @@ def _addmm(input: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> A
     return scaled if beta == 0 else scaled + (input if beta == 1 else input * beta)
 
 
+@answers("addmv")
+def _addmv(input: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _addmm(input, mat, vec, beta, alpha)
+
+
 # ---- sums, parts and rows of many ----
 
 
@@ -267,9 +292,19 @@ def _concatenated(parts: list[Coordinates], dim: int) -> Coordinates:
             )
         if len(part.sparse_sizes()) != depth:
             raise RuntimeError("cat(): all must have as many sparse dimensions")
-    if at >= depth:
-        raise NotImplementedError("cat(): not along dense dimensions of sparse tensors")
     shape = list(first.shape)
+    if at >= depth:  # each has zeros where the others have their elements
+        shape[at] = count = builtins.sum([part.shape[at] for part in parts])
+        spread: list[Any] = []
+        before = 0
+        for part in parts:
+            size = part.shape[at]
+            sizes = [(0, 0)] * part.elements.ndim
+            sizes[at - depth + 1] = (before, count - before - size)
+            spread.append(Tensor(xp.pad(concrete(part.elements), sizes), AS_IS))
+            before += size
+        rows = xp.concatenate([part.indices() for part in parts], axis=1)
+        return Coordinates(Tensor(rows, AS_IS), cat(spread), tuple(shape))
     places: list[Any] = []
     start = 0
     for part in parts:

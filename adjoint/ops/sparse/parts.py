@@ -29,6 +29,7 @@ from adjoint.ops.sparse.layers import (
     refused,
     sparse_of,
     sparse_tensor,
+    take_over,
 )
 from adjoint.ops.sparse.patterns import indices_of, looked_up, places_of
 from adjoint.ops.sparse.sparse_op import SparseOp
@@ -455,6 +456,46 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Value:
     return with_elements(picked(self, Tensor(layer.indices(), AS_IS)), mask.detach())
 
 
+def sparse_resize_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    """Let a tensor of layout sparse_coo have another size; one with values can only grow."""
+    layer = _coordinates("sparse_resize_", self)
+    sizes = tuple(size)
+    _check_depths("sparse_resize_", sizes, sparse_dim, dense_dim)
+    places, elements = layer.places, layer.elements
+    if not elements.shape[0]:
+        return sparse_resize_and_clear_(self, sizes, sparse_dim, dense_dim)
+    grown = all(new >= old for new, old in zip(sizes, layer.shape))
+    if places.shape[0] != sparse_dim or len(sizes) != len(layer.shape) or not grown:
+        raise RuntimeError(
+            f"sparse_resize_(): a tensor that has values keeps its {places.shape[0]} sparse and "
+            f"{elements.ndim - 1} dense dimensions, and none gets smaller; {list(layer.shape)} "
+            f"can't become {list(sizes)} with {sparse_dim} and {dense_dim}; use "
+            "sparse_resize_and_clear_()"
+        )
+    wider = layer.xp.zeros((elements.shape[0], *sizes[sparse_dim:]), concrete(elements).dtype)
+    wider[tuple([slice(n) for n in elements.shape])] = concrete(elements)
+    made = Coordinates(places, Tensor(wider, AS_IS), sizes, layer.coalesced)
+    return take_over(self, sparse_tensor(made))
+
+
+def sparse_resize_and_clear_(self: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    """Let a tensor of layout sparse_coo have another size, and no values."""
+    layer, sizes = _coordinates("sparse_resize_and_clear_", self), tuple(size)
+    _check_depths("sparse_resize_and_clear_", sizes, sparse_dim, dense_dim)
+    xp, kind = layer.xp, concrete(layer.elements).dtype
+    places = Tensor(xp.zeros((sparse_dim, 0), "int64"), AS_IS)
+    elements = Tensor(xp.zeros((0, *sizes[sparse_dim:]), kind), AS_IS)
+    return take_over(self, sparse_tensor(Coordinates(places, elements, sizes, True)))
+
+
+def _check_depths(name: str, sizes: tuple[int, ...], sparse_dim: int, dense_dim: int) -> None:
+    if len(sizes) != sparse_dim + dense_dim:
+        raise RuntimeError(
+            f"{name}(): size has {len(sizes)} dimensions, but sparse_dim + dense_dim is "
+            f"{sparse_dim + dense_dim}"
+        )
+
+
 def is_sparse(self: Tensor) -> bool:
     """Whether it is of layout sparse_coo."""
     return layout_of(self) is sparse_coo
@@ -488,6 +529,8 @@ METHODS: dict[str, Any] = {
     "to_sparse_bsr": to_sparse_bsr,
     "to_sparse_bsc": to_sparse_bsc,
     "sparse_mask": sparse_mask,
+    "sparse_resize_": sparse_resize_,
+    "sparse_resize_and_clear_": sparse_resize_and_clear_,
 }
 
 PROPERTIES: dict[str, Any] = {

@@ -1,0 +1,113 @@
+"""What was refused of sparse tensors though PyTorch has it: batches, parts, sizes, quotients."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint
+import adjoint.compat.torch as compat
+from adjoint import nn, optim
+from tests.sparse.comparing import coalesced, compared, doubled, hybrid
+
+
+def _batch(t: Any) -> Any:
+    places = t.tensor([[0, 0, 1, 1], [2, 0, 1, 1], [1, 3, 0, 2]])
+    return t.sparse_coo_tensor(places, t.tensor([1.0, -2.0, 3.0, 0.5]), (2, 3, 4))
+
+
+def _batched(t: Any) -> Any:
+    matrices = _batch(t).requires_grad_()
+    other = t.arange(16.0).reshape(2, 4, 2).requires_grad_()
+    product = t.bmm(matrices, other)
+    (product**2).sum().backward()
+    return product, matrices.grad, other.grad
+
+
+def _added(t: Any, kind: str) -> Any:
+    matrix = coalesced(t).to_sparse(layout=getattr(t, kind))
+    vector, shift = t.arange(3.0).requires_grad_(), t.ones(2).requires_grad_()
+    found = t.addmv(shift, matrix, vector, beta=0.5, alpha=2)
+    (found**2).sum().backward()
+    return found, vector.grad, shift.grad
+
+
+def _no_slope(t: Any, name: str) -> Any:
+    input = (coalesced(t) * 0.7).requires_grad_()
+    found = getattr(t, name)(input)
+    found.to_dense().sum().backward()
+    return found, input.grad.to_dense()
+
+
+CASES = {
+    "bmm": _batched,
+    "bmm of other batches": lambda t: t.bmm(_batch(t), t.ones(3, 4, 2)),
+    "bmm of other sizes": lambda t: t.bmm(_batch(t), t.ones(2, 5, 2)),
+    "narrow_copy": lambda t: coalesced(t).narrow_copy(1, 1, 2),
+    "narrow_copy, twice": lambda t: doubled(t).narrow_copy(0, 0, 1),
+    "narrow_copy, dense": lambda t: hybrid(t).narrow_copy(1, 1, 1),
+    "narrow_copy, too long": lambda t: coalesced(t).narrow_copy(1, 1, 9),
+    "cat, dense": lambda t: t.cat([hybrid(t), hybrid(t)], 1),
+    "floor_divide": lambda t: coalesced(t) // 2,
+    "floor_divide of integers": lambda t: coalesced(t).to(t.int64) // 2,
+    "floor": lambda t: t.div(coalesced(t), -2, rounding_mode="floor"),
+    "trunc": lambda t: t.div(coalesced(t), -2, rounding_mode="trunc"),
+    "divided by many": lambda t: coalesced(t) // t.ones(2, 3),
+    "addmv by rows": lambda t: _added(t, "sparse_csr"),
+    "addmv by columns": lambda t: _added(t, "sparse_csc"),
+    "dense zeros": lambda t: t.zeros_like(coalesced(t), layout=t.strided),
+    "angle by rows": lambda t: (-coalesced(t).to_sparse_csr()).angle(),
+    "floor slope": lambda t: _no_slope(t, "floor"),
+    "sign slope": lambda t: _no_slope(t, "sign"),
+    "round slope": lambda t: _no_slope(t, "round"),
+    "resize": lambda t: coalesced(t).sparse_resize_((4, 5), 2, 0),
+    "resize smaller": lambda t: coalesced(t).sparse_resize_((1, 3), 2, 0),
+    "resize otherwise": lambda t: coalesced(t).sparse_resize_((2, 3, 1), 2, 1),
+    "resize blank": lambda t: t.sparse_coo_tensor((2, 3)).sparse_resize_((1, 4, 2), 1, 2),
+    "clear": lambda t: coalesced(t).sparse_resize_and_clear_((5, 6, 2), 2, 1),
+    "clear wrongly": lambda t: coalesced(t).sparse_resize_and_clear_((5, 6, 2), 2, 0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_as_in_torch(torch: Any, name: str) -> None:
+    compared(torch, CASES[name], flag=False)
+
+
+def test_batched_product() -> None:
+    product, grad, _ = _batched(compat)
+    dense, other = _batch(adjoint).to_dense(), adjoint.arange(16.0).reshape(2, 4, 2)
+    np.testing.assert_allclose(product.tolist(), (dense @ other).tolist())
+    expected = 2 * (dense @ other) @ other.transpose(1, 2)
+    np.testing.assert_allclose(grad.to_dense().tolist(), expected.tolist())
+
+
+def test_wide_dense_dimensions() -> None:
+    grown = hybrid(adjoint).sparse_resize_((4, 3), 1, 1).to_dense()
+    assert grown.shape == (4, 3)
+    assert grown[:3, :2].tolist() == hybrid(adjoint).to_dense().tolist()
+    assert grown[:, 2].tolist() == [0.0] * 4
+
+
+def test_a_million_rows_and_columns() -> None:
+    """A dense array of that size would have 4,000 GB: each step would fail at once."""
+    size = 1_000_000
+    generator = np.random.default_rng(0)
+    places = adjoint.tensor(generator.integers(0, size, (2, size)))
+    values = adjoint.ones(size, requires_grad=True)
+    matrix = adjoint.sparse_coo_tensor(places, values, (size, size))
+    other = adjoint.ones(size, 4, requires_grad=True)
+    adjoint.sparse.mm(matrix, other).sum().backward()
+    assert values.grad.sum().item() == 4 * size
+    assert other.grad.sum().item() == 4 * size
+    leaf = matrix.detach().coalesce().requires_grad_()
+    adjoint.sparse.mm(leaf, other.detach()).sum().backward()
+    assert leaf.grad.is_sparse and leaf.grad._nnz() == leaf._nnz()
+    adjoint.sparse.sum(leaf.grad, 0)
+    table = nn.Embedding(size, 4, sparse=True)
+    optimizer = optim.SparseAdam(table.parameters(), lr=0.1)
+    before = table.weight.detach()[5].tolist()
+    table(adjoint.tensor([7, 7, 9])).sum().backward()
+    assert table.weight.grad._nnz() == 3
+    optimizer.step()
+    assert table.weight.detach()[5].tolist() == before
