@@ -485,7 +485,7 @@ SPACED = {
     "the end": lambda t, f: t.vmap(lambda b: f(1, b, 4))(t.arange(3.0)),
     "whole numbers": lambda t, f: t.vmap(lambda b: f(0, b, 4, dtype=t.int64))(t.arange(3.0)),
     "one": lambda t, f: t.vmap(lambda b: f(b, 2, 1))(t.arange(3.0)),
-    "none": lambda t, f: t.vmap(lambda b: f(b, 2, 0))(t.arange(3.0)),
+    "none": lambda t, f: t.vmap(lambda b: f(b, 2, 0, dtype=t.float64))(t.arange(3.0)),
     "a row": lambda t, f: f(t.tensor([1.0]), 3, 4),
 }
 

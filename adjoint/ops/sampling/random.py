@@ -35,6 +35,14 @@ def _require_float(kind: Any, what: str) -> None:
         )
 
 
+def _require_real(kind: Any, what: str) -> None:
+    if category_of(kind) != FLOAT:
+        raise RuntimeError(
+            f"{what}: the distribution is continuous and real: the tensor must be floating point, "
+            f"not {from_numpy_dtype(kind).name}"
+        )
+
+
 def draw_integers(shape: Any, numpy_dtype: Any, low: int, high: int, generator: Any) -> Any:
     """Integers of [low, high) as any data type."""
     if low >= high:
@@ -387,7 +395,7 @@ def _log_normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
 
 def _cauchy(kind: Any, median: float, sigma: float, generator: Any) -> Any:
     """Numbers of the Cauchy distribution."""
-    _require_float(kind, "cauchy_")
+    _require_real(kind, "cauchy_")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
 
@@ -400,11 +408,7 @@ def _cauchy(kind: Any, median: float, sigma: float, generator: Any) -> Any:
 
 def _exponential(kind: Any, lambd: float, unused: None, generator: Any) -> Any:
     """Exponentially distributed numbers of rate lambd."""
-    if category_of(kind) != FLOAT:
-        raise RuntimeError(
-            "the exponential distribution is continuous: the tensor must be floating point, not "
-            f"{from_numpy_dtype(kind).name}"
-        )
+    _require_real(kind, "exponential_")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
 
@@ -447,10 +451,10 @@ def _random(kind: Any, low: Any, high: Any, generator: Any) -> Any:
 uniform = _filler("uniform", "UniformBackward0", _uniform, 0.0, 1.0, "")
 normal_fill = _filler("normal_fill", "NormalBackward0", _normal, 0.0, 1.0, "")
 log_normal = _filler("log_normal", "LogNormalBackward0", _log_normal, 1.0, 2.0)
-cauchy = _filler("cauchy", "CauchyBackward0", _cauchy, 0.0, 1.0)
-exponential = _filler("exponential", "ExponentialBackward0", _exponential, 1.0, None)
+cauchy = _filler("cauchy", "CauchyBackward0", _cauchy, 0.0, 1.0, "")
+exponential = _filler("exponential", "ExponentialBackward0", _exponential, 1.0, None, "")
 geometric = _filler("geometric", "GeometricBackward0", _geometric, 0.5, None, "bc")
-random = _filler("random", "RandomBackward2", _random, 0, None)
+random = _filler("random", "RandomBackward2", _random, 0, None, "")
 
 
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Any:
