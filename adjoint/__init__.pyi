@@ -1900,7 +1900,7 @@ def rad2deg_(input: Tensor) -> Tensor:
 def ravel(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """All elements in one dimension, next to one another in memory."""
 def real(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The real parts, as a view."""
+    """The real parts, as a view; real input is returned as it is."""
 def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """1 / input."""
 def reciprocal_(input: Tensor) -> Tensor:

@@ -200,6 +200,8 @@ def arranged(op: "Op", arrays: list[Any], out: Any, backend: Backend) -> Any:
     """What a forward answered, in the order in memory that its op declares."""
     if op.follows:
         first: Any = arrays[0]
+        if op.follows == "argument":
+            return _as_argument(first, out, backend)
         if op.follows == "all":
             last = len(first) > 0
             for each in first:
@@ -215,6 +217,20 @@ def arranged(op: "Op", arrays: list[Any], out: Any, backend: Backend) -> Any:
                 return (with_channels_last(out[0], backend), *out[1:])
             return with_channels_last(out, backend)
     return in_order(out, backend)
+
+
+def _as_argument(first: Any, out: Any, backend: Backend) -> Any:
+    """What a forward answered, its dimensions in memory in the order of an argument's."""
+    strides: Any = getattr(first, "strides", None)
+    if strides is None or 0 in strides or len(strides) < 2 or min(strides) < 0:
+        return in_order(out, backend)
+    axes = sorted(range(len(strides)), key=lambda dim: -strides[dim])
+    if axes == list(range(len(strides))):
+        return in_order(out, backend)
+    back = [axes.index(dim) for dim in range(len(strides))]
+    if isinstance(out, tuple):
+        return tuple([in_order(each.transpose(axes), backend).transpose(back) for each in out])
+    return in_order(out.transpose(axes), backend).transpose(back)
 
 
 def channels_last(array: Any) -> bool:

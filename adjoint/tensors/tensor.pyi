@@ -1172,7 +1172,7 @@ class Tensor(TensorCore):
         """All elements in one dimension, next to one another in memory."""
     @property
     def real(self) -> Tensor:
-        """The real parts, as a view."""
+        """The real parts, as a view; real input is returned as it is."""
     @real.setter
     def real(self, value: Any) -> None: ...
     def real_number(self) -> Any:

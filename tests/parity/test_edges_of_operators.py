@@ -522,3 +522,52 @@ def test_numbers_of_numpy_as_factors_and_types(torch: Any, kind: str) -> None:
     for value in (np.int8(2), np.float16(2.5), np.float32(2.5)):
         same(torch, lambda t, v=value: t.add(square(t, kind), square(t, kind), alpha=v))
         same(torch, lambda t, v=value: t.zeros(1, dtype=t.result_type(square(t, kind), v)))
+
+
+LAID_OUT = {
+    "repeat": lambda t, x: x.repeat(1, 1, 1),
+    "sort": lambda t, x: x.sort(1)[0],
+    "places of sort": lambda t, x: x.sort(0)[1],
+    "argsort": lambda t, x: x.argsort(2, descending=True),
+    "msort": lambda t, x: x.msort(),
+    "take": lambda t, x: x.take(t.arange(6).reshape(2, 3).T),
+    "masked_select": lambda t, x: x.masked_select(x > 3),
+    "dropout": lambda t, x: t.nn.functional.dropout(x) * 0,
+    "dropout of repeated": lambda t, x: t.nn.functional.dropout(x[:1].expand(4, 2, 3)) * 0,
+    "broadcast_tensors": lambda t, x: t.broadcast_tensors(x, x[:1])[1],
+    "real": lambda t, x: x.cfloat().real,
+}
+
+
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_how_results_lie_in_memory(torch: Any, name: str) -> None:
+    """As PyTorch's, and views where PyTorch's are."""
+
+    def facts(t: Any) -> Any:
+        found = LAID_OUT[name](t, t.arange(24.0).reshape(2, 3, 4).permute(2, 0, 1))
+        return found.stride(), found._is_view(), found.tolist()
+
+    assert facts(compat) == facts(torch)
+
+
+def test_what_changes_nothing_answers_the_tensor_itself(torch: Any) -> None:
+    """The real part of real numbers, and the broadcast to a tensor's own shape."""
+    for t in (compat, torch):
+        x = t.ones(2, requires_grad=True)
+        assert x.real is x is t.real(x)
+        assert t.broadcast_tensors(x, x)[0] is x
+
+
+REFUSED = {
+    "linear, three dimensions": lambda t: t.nn.functional.linear(t.ones(2, 3), t.ones(2, 2, 3)),
+    "linear, a number": lambda t: t.nn.functional.linear(t.ones(2, 3), t.tensor(1.0)),
+    "index_copy_": lambda t: t.ones(3).index_copy_(0, t.tensor([0]), t.ones(1, 3)),
+    "index_copy_, others": lambda t: t.ones(3, 3).index_copy_(0, t.tensor([0]), t.ones(1, 2)),
+    "index_select of none": lambda t: t.ones(0, 3).index_select(0, t.tensor([0])),
+    "index_select": lambda t: t.ones(2, 3).index_select(0, t.tensor([5])),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_classes_of_refusals(torch: Any, name: str) -> None:
+    same(torch, REFUSED[name])

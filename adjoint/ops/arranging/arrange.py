@@ -179,6 +179,7 @@ def _repeated_each(input: Any, input_shape: Any, repeats: Any) -> Any:
     input=lambda grad, input_shape, repeats: _unrepeated(grad, input_shape, repeats),
     vmap=_repeated_each,
     home="Tensor",
+    ordered=True,
 )
 def repeat(xp: Any, input: Array, *repeats: Any) -> Array:
     """A copy in which each dimension comes several times, one after the other."""

@@ -13,7 +13,7 @@ from adjoint.call.dispatch import holds_complex
 from adjoint.dtypes import fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of
-from adjoint.ops.arranging.conversion import is_contiguous, is_index, stride, to
+from adjoint.ops.arranging.conversion import contiguous, is_contiguous, is_index, stride, to
 from adjoint.ops.arranging.index_parts import (
     consumed,
     divide,
@@ -562,7 +562,8 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
         raise RuntimeError(f"expected an index tensor of int64 or int32, got {index.dtype}")
     if input.ndim == 0 and index.size != 1:
         raise RuntimeError(f"a 0-d tensor has one element to select, not {index.size}")
-    check_positions(xp, index, lifted(input).shape[axis], IndexError)
+    length = lifted(input).shape[axis]
+    check_positions(xp, index, length, IndexError if length else RuntimeError)
     found = xp.take(lifted(input), lifted(index), axis=axis)
     return found if input.ndim else found.reshape(())
 
@@ -642,7 +643,7 @@ def masked_select(input: Value, mask: Value) -> Value:
     """The elements where mask is True, in one dimension."""
     check_mask(mask)
     shape = broadcast_shape(input.shape, mask.shape)
-    return reshape(pick(expand(input, shape), (expand(mask, shape),)), (-1,))
+    return pick(expand(input, shape), (expand(mask, shape),))
 
 
 @composite(exact_out=True, apart=True)
@@ -650,7 +651,4 @@ def take(input: Value, index: Value) -> Value:
     """The elements of the flattened tensor that index names."""
     if index.dtype.kind not in "iu":
         raise RuntimeError("take(): expected an index tensor of int64")
-    flat = reshape(input, (-1,))
-    if index.ndim < 2:
-        return pick(flat, (index,))
-    return reshape(pick(flat, (reshape(index, (-1,)),)), tuple(index.shape))  # it lies in order
+    return pick(reshape(input, (-1,)), (contiguous(index),))  # the result lies as the index

@@ -343,7 +343,7 @@ def broadcast_to(input: Value, size: Any, *more: Any) -> Value:
 def broadcast_tensors(*tensors: Value) -> Values:
     """The tensors as views of the one shape they broadcast to."""
     shape = broadcast_shape(*[tensor.shape for tensor in tensors])
-    return tuple(expand(tensor, shape) for tensor in tensors)
+    return tuple(t if t.shape == shape else expand(t, shape) for t in tensors)
 
 
 @linear(

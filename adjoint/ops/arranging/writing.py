@@ -50,7 +50,8 @@ def _check_slices(input: Any, dim: int, index: Any, source: Any, counting: type[
     if whole.ndim != values.ndim or any(
         n != m for d, (n, m) in enumerate(zip(whole.shape, values.shape)) if d != axis
     ):
-        raise RuntimeError(
+        refusal = RuntimeError if whole.ndim == values.ndim else counting
+        raise refusal(
             f"a source of shape {list(source.shape)} must be like the tensor, "
             f"{list(input.shape)}, apart from dimension {axis}"
         )

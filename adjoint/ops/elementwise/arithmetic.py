@@ -253,7 +253,7 @@ def _sgn_rule(grad: Value, input: Value, result: Value) -> Value:
     if not holds_complex(input):
         return zero_of(grad)
     size = abs(input)
-    real = find("real")  # whose table needs products
+    real = find("real_part")  # whose table needs products
     across = grad - result * real(conj(result) * grad)
     return where(size == 0, 0, across / where(size == 0, 1, size))
 

@@ -52,10 +52,16 @@ def resolve_neg(input: Value) -> Value:
     return input
 
 
-@linear(input=lambda grad: grad, view=True, method=False, numpy=True, batching=FRONT)
-def real(xp: Any, input: Array) -> Array:
-    """The real parts, as a view."""
+@linear(input=lambda grad: grad, view=True, batching=FRONT, home=None, node_name="RealBackward0")
+def real_part(xp: Any, input: Array) -> Array:
+    """The real parts of complex numbers, as a view."""
     return xp.real(input)
+
+
+@composite(method=False, numpy=True)
+def real(input: Value) -> Value:
+    """The real parts, as a view; real input is returned as it is."""
+    return real_part(input) if holds_complex(input) else input
 
 
 @linear(input=lambda grad: grad * 1j, view=True, method=False, numpy=True, batching=FRONT)

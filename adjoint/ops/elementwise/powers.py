@@ -64,8 +64,8 @@ def _exponent_rule(grad: Value, input: Value, exponent: Any, result: Value) -> V
         else:
             logarithm = math.log(input) if input > 0 else math.nan
         return grad * conj(result * logarithm)
-    # The table of real needs this one.
-    power = find("real")(exponent) if holds_complex(exponent) else exponent
+    # The table of its parts needs this one.
+    power = find("real_part")(exponent) if holds_complex(exponent) else exponent
     flat = (power >= 0) & (input == 0)
     base = where(flat, 0 * result + 1, input)  # of the result's type: a negative one may be complex
     return where(flat, 0, grad * conj(result * log(base)))

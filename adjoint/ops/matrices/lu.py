@@ -110,7 +110,6 @@ def _exchange(xp: Any, places: Any, k: int, other: Any) -> Any:
 _BOTH: Final[dict[str, Any]] = {
     "A": lambda grad0, result0, result1: _lu_rule(grad0, result0, result1),
     "jvp": lambda A_tangent, result0, result1: (_lu_tangent(A_tangent, result0, result1), None),
-    "returns": "LU pivots",
     "node_name": "LinalgLuFactorExBackward0",
     "batching": MATRICES,
 }
@@ -130,7 +129,7 @@ def lu_factors(xp: Any, A: Array, pivot: bool = True) -> tuple[Array, Array]:
     return _factors(xp, A, pivot)
 
 
-@general(**_BOTH, home="linalg", exact_out=True)
+@general(**_BOTH, home="linalg", exact_out=True, returns="LU pivots")
 def linalg_lu_factor(xp: Any, A: Array, *, pivot: bool = True) -> tuple[Array, Array]:
     """L below and U on and above the diagonal of one matrix, and the exchanges of rows."""
     packed, pivots = _factors(xp, A, pivot)

@@ -111,10 +111,10 @@ def linear(xp: Any, input: Array, weight: Array, bias: Array | None = None) -> A
         raise RuntimeError("input and weight must have the same dtype")
     if bias is not None and bias.dtype is not kind and bias.dtype != kind:
         raise RuntimeError("input, weight and bias must have the same dtype")
-    if input.shape[-1:] != weight.shape[-1:]:  # a single number has no last dimension
-        raise RuntimeError(
+    if input.shape[-1:] != weight.shape[-1:] or not 0 < weight.ndim < 3:
+        raise RuntimeError(  # a single number has no last dimension
             f"the last dimension of input, of shape {list(input.shape)}, must be that of weight, "
-            f"{weight.shape[-1]}"
+            f"of one or two dimensions; its shape is {list(weight.shape)}"
         )
     if kind.itemsize < 4:
         refuse_kinds("linear", input, "b")

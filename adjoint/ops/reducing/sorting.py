@@ -61,6 +61,7 @@ def _ordered(grad0: Value, result1: Value, input_shape: Any, dim: int) -> Value:
     jvp=lambda input_tangent, result1, dim: (pick_along(input_tangent, result1, dim), None),
     batching=FRONT,
     aligned=True,
+    ordered="argument",
 )
 def sort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None
@@ -73,7 +74,7 @@ def sort(
     return chosen_along(xp, input, order_along(xp, input, axis, descending), axis, True)
 
 
-@general(numpy=True, batching=FRONT)
+@general(numpy=True, batching=FRONT, ordered="argument")
 def argsort(
     xp: Any, input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> Array:

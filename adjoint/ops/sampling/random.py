@@ -528,7 +528,7 @@ def _mask_over_batch(input: Any, p: float, scale: float, channels: bool) -> Any:
     draws="dropout",
     draws_by_form=True,
     home=None,
-    ordered="first",
+    ordered="argument",
     refuses="c",
 )
 def dropout_mask(xp: Any, input: Any, p: float, scale: float = 1.0, channels: bool = False) -> Any:

@@ -33,7 +33,7 @@ from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 # Zero stays zero, and each element is treated alone; the first ones are linear besides.
-LINEAR = "neg conjugate_of real imag deg2rad rad2deg"
+LINEAR = "neg conjugate_of real_part imag deg2rad rad2deg"
 ZERO_TO_ZERO = """
     abs angle asin asinh atan atanh ceil erf erfinv expm1 floor frac isinf isnan isneginf isposinf
     log1p nan_to_num relu sgn sign signbit sin sinh sqrt square tan tanh trunc
@@ -154,7 +154,8 @@ def _copy(input: Any, src: Any, non_blocking: bool = False) -> Any:
 def _zeros(input: Any, dtype: Any = None, **options: Any) -> Any:
     layer = layer_of(input)
     if options.get("layout") is strided:
-        return layer.elements.new_zeros(layer.shape, dtype=dtype)
+        kind = concrete(layer.elements).dtype if dtype is None else dtype.numpy_dtype
+        return Tensor(layer.xp.zeros(layer.shape, kind), AS_IS)
     whole = coordinates(layer)
     elements = whole.elements[:0] if dtype is None else to(whole.elements[:0], dtype)
     places = Tensor(layer.xp.zeros((len(whole.sparse_sizes()), 0), "int64"), AS_IS)
