@@ -28,7 +28,7 @@ def _(rng: np.random.Generator) -> Iterator[Sample]:
 samples("resolve_conj", "resolve_neg")(real_numbers)
 
 
-@samples("real", "imag", "view_as_real", "angle")
+@samples("real_part", "imag", "view_as_real", "angle")
 def _(rng: np.random.Generator) -> Iterator[Sample]:
     yield Sample((complex_array(rng, 2, 3),))
     yield Sample((complex_array(rng),))

@@ -288,7 +288,7 @@ def _(rng: Generator) -> Iterator[Sample]:
     yield Sample((np.ones((3, 3)),), differentiate=False, torch="linalg.lu")
 
 
-@samples("linalg_lu_factor")
+@samples("linalg_lu_factor", "lu_factors")
 def _(rng: Generator) -> Iterator[Sample]:
     for matrix in _tall_and_wide(rng):
         yield Sample((matrix,), torch="linalg.lu_factor")
