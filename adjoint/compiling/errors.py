@@ -1,5 +1,6 @@
 """What can't be compiled, said with the line of the user's program."""
 
+import linecache
 import os
 import traceback
 from pathlib import Path
@@ -39,13 +40,15 @@ def line_of(error: BaseException) -> str:
     """The innermost line of the user's program that an error passed through."""
     libraries = tuple(f"/{name}/" for name in backends.libraries() if name != "adjoint")
     found = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        name = frame.filename
+    # By the numbers of the traceback: JAX makes another, whose places in frames are of later.
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_filename
         if name.startswith((_OWN, _COMPILED)) or any(part in name for part in libraries):
             continue
         if name.startswith("<frozen") or "/contextlib.py" in name:
             continue
-        found = f'file "{name}", line {frame.lineno}, in {frame.name}: {frame.line}'
+        line = linecache.getline(name, number, frame.f_globals).strip()
+        found = f'file "{name}", line {number}, in {frame.f_code.co_name}: {line}'
     return found
 
 
