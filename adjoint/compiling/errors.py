@@ -1,6 +1,5 @@
 """What can't be compiled, said with the line of the user's program."""
 
-import linecache
 import os
 import traceback
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from adjoint import backends
 
 _OWN = str(Path(backends.__file__).parent.parent)
+_STANDARD = str(Path(os.__file__).parent)
 _COMPILED = f"adjoint{os.sep}"  # how the frames of compiled modules name their files
 
 
@@ -40,21 +40,21 @@ def line_of(error: BaseException) -> str:
     """The innermost line of the user's program that an error passed through."""
     libraries = tuple(f"/{name}/" for name in backends.libraries() if name != "adjoint")
     found = ""
-    # By the numbers of the traceback: JAX makes another, whose places in frames are of later.
-    for frame, number in traceback.walk_tb(error.__traceback__):
-        name = frame.f_code.co_filename
+    for frame in traceback.extract_tb(error.__traceback__):
+        name = frame.filename
         if name.startswith((_OWN, _COMPILED)) or any(part in name for part in libraries):
             continue
-        if name.startswith("<frozen") or "/contextlib.py" in name:
+        if name.startswith(("<frozen", _STANDARD)) and "site-packages" not in name:
             continue
-        line = linecache.getline(name, number, frame.f_globals).strip()
-        found = f'file "{name}", line {number}, in {frame.f_code.co_name}: {line}'
+        found = f'file "{name}", line {frame.lineno}, in {frame.name}: {frame.line}'
     return found
 
 
-def untraceable(name: str, error: BaseException, reason: Any) -> CompileError:
+def untraceable(name: str, error: BaseException, reason: Any, function: Any) -> CompileError:
     """The error for a value that Python reads while a function is traced."""
-    where = line_of(error)
+    code = getattr(function, "__code__", None)
+    begins = code and f'file "{code.co_filename}", line {code.co_firstlineno}, in {code.co_name}'
+    where = line_of(error) or begins
     kind = type(error) if isinstance(error, CompileError) else CompileError
     return kind(
         f"{name} can't be compiled: {reason}"
