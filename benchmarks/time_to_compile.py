@@ -1,4 +1,4 @@
-"""How long compiling takes, beside plain JAX on the same program: `python benchmarks/time_to_compile.py`.
+"""How long compiling takes, beside plain JAX: `python benchmarks/time_to_compile.py`.
 
 Each measurement is a process of its own with one thread and no cache of compiled programs: the
 processor's seconds of the first call, which traces a program, compiles and runs it, after a small
