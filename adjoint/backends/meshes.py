@@ -19,6 +19,10 @@ class Spread:
     """
 
     def __init__(self, mesh: Any, rule: Callable[[Any], Any] | None) -> None:
+        if rule is not None and not callable(rule):
+            raise TypeError(
+                f"compile: shard must be a function of a tensor, got {type(rule).__name__}"
+            )
         self.mesh = _made(mesh)
         self.rule = rule
         self.sizes: dict[str, int] = dict(self.mesh.shape)
@@ -68,7 +72,7 @@ def _made(mesh: Any) -> Any:
     if isinstance(mesh, Mapping):
         names, sizes = tuple(mesh), tuple(mesh.values())
     else:
-        sizes = (mesh,) if isinstance(mesh, int) else tuple(mesh)
+        sizes = tuple(mesh) if isinstance(mesh, (tuple, list)) else (mesh,)
         names = _NAMES[: len(sizes)]
     if not sizes or len(names) != len(sizes) or not all(type(n) is int and n > 0 for n in sizes):
         raise ValueError(

@@ -312,12 +312,24 @@ class Run:
 def trace(function: Callable[[], list[Any]], compiling: Any) -> Any:
     """What a function does on tracers; it answers a list of them."""
     outer = under_way.get()
+    failed: list[Exception] = []
+
+    def attempt() -> list[Any]:
+        try:
+            return function()
+        except Exception as error:  # not through JAX, which changes its traceback and adds notes
+            failed.append(error)
+            return []
+
     try:
         under_way.set(compiling)
         with wide():
-            return _jax.make_jaxpr(function)()
+            traced = _jax.make_jaxpr(attempt)()
     finally:
         under_way.set(outer)
+    if failed:
+        raise failed.pop()
+    return traced
 
 
 def built(traced: Any, count: int) -> Program:

@@ -443,9 +443,9 @@ def program_of(
             return _captured(capturing, function, tensors, args, kwargs)
         except cupy_graphs.RefusedError as error:
             if attempt == TRIES - 1:
-                raise untraceable(name, error, _reason(error)) from error
+                raise untraceable(name, error, _reason(error), function) from error
         except CompileError as error:
-            raise untraceable(name, error, error) from error
+            raise untraceable(name, error, error, function) from error
     raise AssertionError
 
 

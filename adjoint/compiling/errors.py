@@ -8,6 +8,7 @@ from typing import Any
 from adjoint import backends
 
 _OWN = str(Path(backends.__file__).parent.parent)
+_STANDARD = str(Path(os.__file__).parent)
 _COMPILED = f"adjoint{os.sep}"  # how the frames of compiled modules name their files
 
 
@@ -43,15 +44,17 @@ def line_of(error: BaseException) -> str:
         name = frame.filename
         if name.startswith((_OWN, _COMPILED)) or any(part in name for part in libraries):
             continue
-        if name.startswith("<frozen") or "/contextlib.py" in name:
+        if name.startswith(("<frozen", _STANDARD)) and "site-packages" not in name:
             continue
         found = f'file "{name}", line {frame.lineno}, in {frame.name}: {frame.line}'
     return found
 
 
-def untraceable(name: str, error: BaseException, reason: Any) -> CompileError:
+def untraceable(name: str, error: BaseException, reason: Any, function: Any) -> CompileError:
     """The error for a value that Python reads while a function is traced."""
-    where = line_of(error)
+    code = getattr(function, "__code__", None)
+    begins = code and f'file "{code.co_filename}", line {code.co_firstlineno}, in {code.co_name}'
+    where = line_of(error) or begins
     kind = type(error) if isinstance(error, CompileError) else CompileError
     return kind(
         f"{name} can't be compiled: {reason}"

@@ -51,13 +51,13 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
         traced = xla.trace(run, tracing)
     except CompileError as error:
         _learn(tracing, error)
-        raise untraceable(name, error, error) from error
+        raise untraceable(name, error, error, function) from error
     except Exception as error:
         if not xla.value_was_read(error):
             raise
         _learn(tracing, error)
         raise untraceable(
-            name, error, "a value, or a shape that depends on one, is read"
+            name, error, "a value, or a shape that depends on one, is read", function
         ) from error
     finally:
         _put_back(before)

@@ -1,5 +1,6 @@
 """What a run on tracers has come to: which tensors it changed, and what it answered."""
 
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from typing import Any
 
 from adjoint.backends import xla
@@ -73,6 +74,10 @@ def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> O
     leaves, outcome.tree = tree_flatten(result)
     returned = {id(leaf) for leaf in leaves if isinstance(leaf, Tensor)}
     for leaf in leaves:
+        if isinstance(leaf, (Iterator, AsyncIterator, Coroutine)):
+            raise CompileError(
+                f"it answers a {type(leaf).__name__}, which can be run through once; answer a list"
+            )
         if not isinstance(leaf, Tensor):
             outcome.answers.append((-1, leaf))
             continue

@@ -68,6 +68,9 @@ def compile(
         )
     if not callable(function):
         raise TypeError(f"compile: expected a function or module, got {type(function).__name__}")
+    for option, number in (("limit", limit), ("warm_up", warm_up)):
+        if not isinstance(number, int) or number < 0:
+            raise ValueError(f"compile: {option} must be a number of calls, got {number!r}")
     if disable or backend in _EAGER:
         return function
     graphs = backend in _GRAPHS

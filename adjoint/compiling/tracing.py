@@ -42,6 +42,8 @@ def _none_of(value: Any) -> Any:
 class Tracing(Watching):
     """What a function meets while it runs on tracers."""
 
+    places = ("cpu", "xla")
+
     def __init__(
         self,
         name: str,
@@ -200,6 +202,12 @@ class Tracing(Watching):
         known = [None if xla.is_traced(value) else value for value in parameters]
         call = DrawCall(draw, shape, known)
         return self.on_host(call, traced, [(shape, kind)])[0]
+
+    def keep_chance(self, kept: Any) -> None:
+        """See Watching: its values may be used, and answered."""
+        array = kept.state.array
+        event = Event(lambda: kept.read() or kept.state.array)
+        kept.state.replace_array(self.event(event, (array.shape, array.dtype)))
 
     def end_pass(self) -> None:
         """See Watching: where the host can't be called, nothing is queued."""

@@ -126,6 +126,7 @@ class Watching:
     """What a function meets while it is watched."""
 
     xp: Any  # of the arrays that it makes
+    places: tuple[str, ...] = ("cuda",)  # the types of the devices that it computes on
 
     def __init__(self, name: str, where: device, answers: Answers) -> None:
         self.name = name
@@ -201,6 +202,11 @@ class Watching:
             return
         raise CompileError("the value of a tensor is read (item(), bool(), numpy(), printing)")
 
+    def refuse_place(self, where: Any) -> None:
+        """A tensor is moved: the program computes in some places only."""
+        if where.type not in self.places:
+            raise CompileError(f"a tensor is moved to {where}, where the program does not compute")
+
     def refuse_program(self, reason: str) -> None:
         """The function that is watched has to run eagerly."""
         raise EagerError(reason)
@@ -254,9 +260,13 @@ class Watching:
         with UNTRACED:
             shown: Tensor = generator.get_state()
         kept = self.chance[id(shown)] = Kept(generator, shown)
-        self.event(Event(kept.read))
-        self.constants[id(shown.array)] = shown.array  # as which nobody makes it an input
+        self.keep_chance(kept)
         return shown
+
+    def keep_chance(self, kept: Kept) -> None:
+        """Have a state read at each call."""
+        self.event(Event(kept.read))
+        self.constants[id(kept.state.array)] = kept.state.array  # so that it is no input
 
     def set_chance(self, generator: Any, state: Tensor) -> None:
         """Let a generator go on at each call from a state read before, or from outside."""

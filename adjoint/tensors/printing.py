@@ -7,6 +7,7 @@ from typing import Any
 
 from adjoint.backends import Namespace, backend_of
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.context import current
 from adjoint.call.held import Held
 from adjoint.call.layers import newest, tracked_by
 from adjoint.dtypes import (
@@ -285,6 +286,9 @@ def _elements(self: Tensor, indent: int) -> str:
     """The elements in nested brackets, or the edges of many."""
     if not _is_seen(self):
         return "..."
+    tracing = current().tracing
+    if tracing is not None and self.layer is None:
+        tracing.refuse_value(self)
     array = backend_of(self.array).to_numpy(self.array)
     if array.size == 0:
         return "[]"

@@ -86,6 +86,89 @@ def rows():
     return found
 
 
+def of_halves(*shape, seed=0):
+    """Numbers of halves between -1 and 1: sums of their products are exact in any order."""
+    return np.random.default_rng(seed).integers(-2, 3, shape) / 2
+
+
+class Exact(nn.Module):
+    """A network whose values and gradients are short binary fractions, with a buffer of sums."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 16)
+        self.drop = nn.Dropout(0.5)
+        self.second = nn.Linear(16, 8, bias=False)
+        self.register_buffer("total", adjoint.zeros(16))
+        for number, parameter in enumerate(self.parameters()):
+            with adjoint.no_grad():
+                parameter.copy_(adjoint.tensor(of_halves(*parameter.shape, seed=number)))
+
+    def forward(self, x):
+        hidden = self.drop(self.first(x).relu())
+        self.total.add_(hidden.detach().sum(0))
+        return self.second(hidden)
+
+
+def bits(device, kind, steps=3, **options):
+    """All that a training on such numbers comes to, as bytes; the devices of a weight, too."""
+    adjoint.manual_seed(0)
+    # In double precision: each step adds some ten bits to the numbers.
+    model = Exact().double().to(device)
+    optimizer = optim.SGD(model.parameters(), lr=0.125, momentum=0.5 if kind == "momentum" else 0)
+    schedule = optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+    seen = []
+    model.second.weight.register_hook(lambda grad: seen.append(grad.cpu().numpy().tobytes()))
+
+    @adjoint.compile(**options)
+    def step(x):
+        optimizer.zero_grad()
+        out = model(x)
+        noise = adjoint.bernoulli(adjoint.full(out.shape, 0.5, dtype=out.dtype, device=out.device))
+        loss = (out * noise).sum() / 8
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        return loss.detach(), out.detach()
+
+    found = []
+    for number in range(steps):
+        x = adjoint.tensor(of_halves(32, 8, seed=number)).to(device)
+        found += [part.cpu().numpy().tobytes() for part in step(x)]
+    assert step.count == 1
+    assert schedule.last_epoch == steps
+    state = [*model.parameters(), *model.buffers(), *[p.grad for p in model.parameters()]]
+    state += [v for p in model.parameters() for v in optimizer.state[p].values() if v is not None]
+    found += [each.detach().cpu().numpy().tobytes() for each in state]
+    found += [adjoint.get_rng_state().numpy().tobytes(), *seen]
+    return found, model.first.weight
+
+
+def same_bits():
+    """Of each kind of training and way to spread it, whether it is that of one device."""
+    meshes = {
+        "data": {"mesh": 8},
+        "data, two axes": {"mesh": (4, 2)},
+        "parameters": {"mesh": (4, 2), "shard": halves},
+        "parameters over all": {"mesh": (1, 8), "shard": halves},
+    }
+    import jax
+
+    jax.config.update("jax_enable_x64", True)  # for doubles on "xla"
+    answers = {}
+    for device in ("cpu", "xla"):
+        for kind in ("sgd", "momentum"):
+            one, _ = bits(device, kind)
+            for name, options in meshes.items():
+                spread, weight = bits(device, kind, **options)
+                devices = 1
+                if device == "xla":
+                    devices = len(weight.array.sharding.device_set)
+                same = [a == b for a, b in zip(one, spread, strict=True)]
+                answers[f"{device}, {kind}, {name}"] = [len(same), sum(same), devices]
+    return answers
+
+
 def main():
     import jax
 
@@ -114,6 +197,7 @@ def main():
             refusal(mesh=8, shard=lambda tensor: ("data", None)),
         ],
     }
+    seen["bits"] = same_bits()
     json.dump(seen, sys.stdout)
 
 

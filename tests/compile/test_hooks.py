@@ -417,3 +417,232 @@ def test_a_once_only_hook_is_called_once():
     for _ in range(3):
         step()
     assert calls == ["module", "leaf"]
+
+
+# ---- each kind by itself, none forgotten ----
+
+
+def _trained(note, prepare, inside=lambda net, hidden, note: None):
+    """A step of a network that has hooks, registered before it or at each call."""
+    net = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2))
+    optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    x = adjoint.randn(5, 4)
+    prepare(net, optimizer, note)
+
+    def step():
+        optimizer.zero_grad()
+        hidden = net[1](net[0](x))
+        inside(net, hidden, note)
+        loss = net[2](hidden).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach(), *net.parameters()
+
+    return step
+
+
+def _nothing(net, optimizer, note):
+    pass
+
+
+def _seen(values):
+    return [shown(value) for value in values]
+
+
+def _before(register):
+    return lambda note: _trained(note, lambda net, o, note: register(net, o, note))
+
+
+def _at_each_call(register):
+    return lambda note: _trained(note, _nothing, register)
+
+
+def _saved(note):
+    def pack(tensor):
+        note(("pack", shown(tensor)))
+        return tensor * 2
+
+    def unpack(tensor):
+        note(("unpack", shown(tensor)))
+        return tensor / 2
+
+    weight, x = adjoint.ones(3, requires_grad=True), adjoint.randn(3)
+
+    def step():
+        with graph.saved_tensors_hooks(pack, unpack):
+            product = (weight * x).exp()
+        return adjoint.autograd.grad(product.sum(), weight)
+
+    return step
+
+
+def _callback(net, hidden, note):
+    hidden.register_hook(lambda grad: graph.queue_callback(lambda: note("end")))
+
+
+def _of_all_nodes(note):
+    weight, x = adjoint.ones(3, requires_grad=True), adjoint.randn(3)
+
+    def step():
+        hooks = graph.node_hooks(lambda node, outs: note((node.name(), _seen(outs))))
+        with hooks:
+            product = (weight * x).exp()
+        return adjoint.autograd.grad(product.sum(), weight)
+
+    return step
+
+
+def _several(mode, look):
+    def register(net, optimizer, note):
+        both = [net[0].weight, net[2].weight]
+        graph.register_multi_grad_hook(both, lambda found: note(look(found)), mode=mode)
+
+    return _before(register)
+
+
+KINDS = {
+    "Tensor.register_hook": _at_each_call(
+        lambda net, h, note: h.register_hook(lambda g: note(shown(g)) or g * 2)
+    ),
+    "Tensor.register_hook of a leaf": _before(
+        lambda net, o, note: net[0].weight.register_hook(lambda g: note(shown(g)) or g * 2)
+    ),
+    "Tensor.register_post_accumulate_grad_hook": _before(
+        lambda net, o, note: net[0].weight.register_post_accumulate_grad_hook(
+            lambda leaf: note((shown(leaf), shown(leaf.grad)))
+        )
+    ),
+    "Node.register_hook": _at_each_call(
+        lambda net, h, note: h.grad_fn.register_hook(
+            lambda ins, outs: note((_seen(ins), _seen(outs))) or tuple(g * 3 for g in ins)
+        )
+    ),
+    "Node.register_prehook": _at_each_call(
+        lambda net, h, note: h.grad_fn.register_prehook(
+            lambda outs: note(_seen(outs)) or tuple(g * 3 for g in outs)
+        )
+    ),
+    "graph.register_multi_grad_hook": _several("all", _seen),
+    "graph.register_multi_grad_hook, any": _several("any", shown),
+    "graph.node_hooks": _of_all_nodes,
+    "graph.saved_tensors_hooks": _saved,
+    "graph.queue_callback": _at_each_call(_callback),
+    "Module.register_forward_hook": _before(
+        lambda net, o, note: net[0].register_forward_hook(
+            lambda m, args, out: note((_seen(args), shown(out))) or out * 2
+        )
+    ),
+    "Module.register_forward_pre_hook": _before(
+        lambda net, o, note: net[0].register_forward_pre_hook(
+            lambda m, args: note(_seen(args)) or (args[0] * 2,)
+        )
+    ),
+    "Module.register_full_backward_hook": _before(
+        lambda net, o, note: net[2].register_full_backward_hook(
+            lambda m, ins, outs: note((_seen(ins), _seen(outs))) or (ins[0] * 2,)
+        )
+    ),
+    "Module.register_full_backward_pre_hook": _before(
+        lambda net, o, note: net[2].register_full_backward_pre_hook(
+            lambda m, outs: note(_seen(outs)) or (outs[0] * 2,)
+        )
+    ),
+    "Optimizer.register_step_pre_hook": _before(
+        lambda net, o, note: o.register_step_pre_hook(lambda *_: note(shown(net[0].weight.grad)))
+    ),
+    "Optimizer.register_step_post_hook": _before(
+        lambda net, o, note: o.register_step_post_hook(lambda *_: note(shown(net[0].weight)))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_gives_the_log_of_eager_code(kind):
+    logged(KINDS[kind])
+
+
+def _names(module):
+    return (type(module).__name__, module.training)
+
+
+# Of all modules and optimizers, registered once for both runs: what is given, and how it is noted.
+EVERYWHERE = {
+    "nn.register_module_forward_hook": (
+        nn.register_module_forward_hook,
+        lambda note: lambda m, args, out: note((_names(m), _seen(args), shown(out))),
+    ),
+    "nn.register_module_forward_pre_hook": (
+        nn.register_module_forward_pre_hook,
+        lambda note: lambda m, args: note((_names(m), _seen(args))),
+    ),
+    "nn.register_module_full_backward_hook": (
+        nn.register_module_full_backward_hook,
+        lambda note: lambda m, ins, outs: note((_names(m), _seen(ins), _seen(outs))),
+    ),
+    "nn.register_module_full_backward_pre_hook": (
+        nn.register_module_full_backward_pre_hook,
+        lambda note: lambda m, outs: note((_names(m), _seen(outs))),
+    ),
+    "optimizer.register_optimizer_step_pre_hook": (
+        optim.optimizer.register_optimizer_step_pre_hook,
+        lambda note: lambda o, args, kwargs: note(shown(o.param_groups[0]["params"][0].grad)),
+    ),
+    "optimizer.register_optimizer_step_post_hook": (
+        optim.optimizer.register_optimizer_step_post_hook,
+        lambda note: lambda o, args, kwargs: note(shown(o.param_groups[0]["params"][0])),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", EVERYWHERE)
+def test_each_kind_for_all_modules_and_optimizers_gives_the_log_of_eager_code(kind):
+    register, make = EVERYWHERE[kind]
+    logs = []
+    for compile in (lambda step: step, adjoint.compile):
+        log = []
+        handle = register(make(log.append))
+        try:
+            adjoint.manual_seed(0)
+            step = compile(_trained(None, _nothing))
+            for _ in range(4):
+                step()
+        finally:
+            handle.remove()
+        logs.append(log)
+    assert step.count == 1
+    assert len(logs[0]) >= 4
+    assert logs[1] == logs[0]
+
+
+# What a compiled function calls none of, with the reason.
+NOT_IN_A_STEP = {
+    "state_dict": "called where states are saved and loaded",
+    "registration": "called where a module is built",
+    "graph.disable_saved_tensors_hooks": "refuses hooks",
+    "graph.remove_hooks": "takes hooks away",
+    "graph.hooks": "lists hooks",
+}
+
+
+def test_every_kind_of_hook_is_here():
+    owners = {
+        "Tensor": adjoint.Tensor,
+        "Node": graph.Node,
+        "Module": nn.Module,
+        "Optimizer": optim.Optimizer,
+        "nn": nn,
+        "optimizer": optim.optimizer,
+    }
+    found = {
+        f"{owner}.{name}"
+        for owner, thing in owners.items()
+        for name in dir(thing)
+        if name.startswith("register") and "hook" in name
+    }
+    found |= {f"graph.{name}" for name in graph.__all__ if "hook" in name}
+    assert len(found) > 25
+    left = found - KINDS.keys() - EVERYWHERE.keys()
+    for name in list(left):
+        if name in NOT_IN_A_STEP or any(part in name for part in ("state_dict", "registration")):
+            left.remove(name)
+    assert not left

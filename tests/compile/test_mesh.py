@@ -27,6 +27,15 @@ def test_rows_are_those_of_one_device_bit_for_bit(seen):
     assert seen["rows"] == [0.0, 0.0]
 
 
+def test_trainings_on_exact_numbers_are_those_of_one_device_bit_for_bit(seen):
+    """Where no sum is rounded: losses, results, parameters, buffers, gradients, states, chance."""
+    assert len(seen["bits"]) == 16
+    for name, (count, same, devices) in seen["bits"].items():
+        assert count > 15
+        assert same == count, name
+        assert devices == (8 if name.startswith("xla") else 1)
+
+
 def test_trainings_differ_by_the_order_of_sums_alone(seen):
     assert seen["numpy"] < 1e-6
     assert seen["xla"] < 1e-6

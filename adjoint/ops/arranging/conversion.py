@@ -190,7 +190,9 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:
 
 def _relocated(array: Any, where: device) -> Any:
     """A raw array on another device, by way of NumPy; what is traced is on none yet."""
-    if current().tracing is not None:
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.refuse_place(where)
         return array
     return backend_for(where).from_numpy(backend_of(array).to_numpy(array), where)
 
