@@ -251,11 +251,7 @@ class Compiled:
             self._tell(program.unrepeated)
         if not program.spent:
             signature.programs.insert(0, program)
-        from adjoint.compiling.guards import settle  # nn is loaded where modules are
-
-        answer = program.run(call.tensors)
-        settle(program.guards)
-        return answer
+        return program.run(call.tensors)
 
     def _tell(self, names: list[str]) -> None:
         """Say what the function has changed while it was traced, and will not change again."""
