@@ -79,7 +79,8 @@ def _home(value: Any) -> Any:
 def _dict_of(value: Any) -> Any:
     """The dict of an object, past what its class answers for names that it lacks."""
     try:
-        return object.__getattribute__(value, "__dict__")
+        asked = getattr if isinstance(value, threading.local) else object.__getattribute__
+        return asked(value, "__dict__")
     except AttributeError:
         return None
 
@@ -349,13 +350,12 @@ class Reads:
 
     def _setting(self, fields: dict[str, Any], name: str, found: Any) -> None:
         """What is read of an object or module of a library's: plain values, and chance."""
-        if isinstance(found, ModuleType) or isinstance(getattr(found, "__self__", None), CHANCE):
+        chance = isinstance(getattr(found, "__self__", None), CHANCE)
+        if chance or isinstance(found, ModuleType) or found is os.getenv:
             self._value(found)
         elif name in self._names.read and name not in _OF_OPTIMIZERS:
             if isinstance(found, (*PLAIN, *_NESTS, Mapping)):
                 self._read(fields, name, name, found)
-        elif found is os.getenv:
-            self._value(found)
 
     def _fields_of(self, value: Any) -> Any:
         """The dict of an object, or of a class, which can be looked at but not written to."""
@@ -376,8 +376,11 @@ class Reads:
         for name, found in list(fields.items()):
             if name in _APART or (name in _MAKING and kind not in self._made):
                 continue
-            special = name[:2] == "__" == name[-2:] and isinstance(found, FunctionType)
-            if special and found.__code__.co_filename == "<string>" and name not in _MAKING:
+            if not isinstance(found, (FunctionType, *_HOLDERS)):
+                continue
+            special = name[:2] == "__" == name[-2:]
+            file = getattr(getattr(found, "__code__", None), "co_filename", None)
+            if special and file == "<string>" and name not in _MAKING:
                 special = self._names.compares  # made by a data class
             if special or any(name in vars(each) for each in theirs):
                 self._read(fields, name, name, found)
