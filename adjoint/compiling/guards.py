@@ -15,15 +15,14 @@ from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import EagerError, OutdatedError
-from adjoint.compiling.reads import CHANCE, PLAIN, Reads, held_at
+from adjoint.compiling.reads import CHANCE, PLAIN, TABLES, Reads, held_at
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
 from adjoint.tensors.core import ABSENT, NDARRAY, are_without_hooks, bound, hold
 from adjoint.tensors.tensor import Tensor
 
 _np: Any = numpy_backend.xp
 _MEMBERS = ("_parameters", "_buffers", "_modules")
-_TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
-_WATCHED = (*_MEMBERS, *_TABLES)
+_WATCHED = (*_MEMBERS, *TABLES)
 _EVERYONE = (FORWARD_PRE, FORWARD, BACKWARD_PRE, BACKWARD)
 
 
@@ -39,7 +38,7 @@ class ModuleGuard:
         self.training = module.training
         members = [name for name in watched if name in _MEMBERS and fields[name]]
         self.members = [(name, tuple(map(id, fields[name].values()))) for name in members]
-        self.hooks = [(name, tuple(fields[name])) for name in _TABLES if fields[name]]
+        self.hooks = [(name, tuple(fields[name])) for name in TABLES if fields[name]]
         self.empty = [name for name in watched if not fields[name]]
 
     def check(self) -> None:
@@ -275,6 +274,11 @@ class PythonState:
         return [each[2] for each in found]
 
 
+def _is_single(found: tuple[Any, ...]) -> bool:
+    """Whether a value is as it was if it is the same; tensors make their shapes anew."""
+    return lasts(found[4]) and not (isinstance(found[0], Tensor) and found[1] == "shape")
+
+
 class NamesGuard:
     """Values that functions read by name: from around them, and of modules and objects."""
 
@@ -295,11 +299,11 @@ class NamesGuard:
         self._arrange()
 
     def _arrange(self) -> None:
-        single = [each for each in self.found if lasts(each[4])]
+        single = [each for each in self.found if _is_single(each)]
         self.holders = [each[0] for each in single]
         self.keys = [each[1] for each in single]
         self.values = [each[3] for each in single]
-        self.nests = [each for each in self.found if not lasts(each[4])]
+        self.nests = [each for each in self.found if not _is_single(each)]
         self.kinds = list(map(type, self.owners))
         self.dicts = list(map(vars, self.owners))
         self.names = list(map(tuple, self.fields))
@@ -310,7 +314,9 @@ class NamesGuard:
             return False
         if self.fields and not self._looks_same():
             return False
-        return not self.nests or all(each[4].fits(held_at(each[0], each[1])) for each in self.nests)
+        return not self.nests or all(
+            fits(held_at(each[0], each[1]), each[4]) for each in self.nests
+        )
 
     def _looks_same(self) -> bool:
         same = list(map(tuple, self.fields)) == self.names

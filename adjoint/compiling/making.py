@@ -71,6 +71,7 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     program = Program(tracing, traced, outcomes[0])
     leaves = [r.tensor for r in tracing.lifted.values() if type(r.place) is Place and r.needs_grad]
     reads = Reads([function, *objects, *tracing.modules.values()], tracing.host_calls)
+    reads.look(tracing.lifted)
     if tracing.host_calls:
         steady = [e for e in reads.held() if _is_steady(tracing, e[2]) and type(e[0]) is not list]
         program.read = ([e[0] for e in steady], [e[1] for e in steady], [e[2] for e in steady])

@@ -26,6 +26,7 @@ from types import (
 )
 from typing import Any
 
+from adjoint.autograd.hooks import function_of, is_traceable
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.answers import code_of
 from adjoint.nn.module import Module
@@ -63,6 +64,8 @@ _IN_STRINGS = {*_BY_STRING, *_BY_ANY, "globals", "locals", "eval", "exec", "__im
 }  # fmt: skip
 _OF_OPTIMIZERS = {"param_groups", "state", "defaults"}  # which are asked at each call
 CHANCE = (random.Random, numpy_backend.xp.random.Generator, numpy_backend.xp.random.RandomState)
+_SHAPED = {"shape", "size", "ndim", "dim", "numel", "nelement"}
+TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
 _COMPUTED = ("BINARY", "BUILD", "FORMAT")
 
 
@@ -90,7 +93,8 @@ class _Names:
 
     def __init__(self, left_out: set[Any]) -> None:
         self.left_out = left_out  # codes that the host runs at each call
-        self.plain: set[str] = set()  # read from around, or bound there
+        self.plain: set[str] = set()  # of globals, read or bound
+        self.cells: set[str] = set()  # of what functions around have, likewise
         self.read: set[str] = set()  # attributes
         self.called: set[str] = set()  # methods
         self.bound: set[str] = set()  # attributes that get other values
@@ -103,7 +107,9 @@ class _Names:
         steps = list(dis.get_instructions(code))
         for number, each in enumerate(steps):
             kind, name = each.opname, each.argval
-            if kind.endswith(("_GLOBAL", "_GLOBALS", "_NAME", "DEREF")):
+            if kind.endswith("DEREF"):
+                self.cells.add(name)
+            elif kind.endswith(("_GLOBAL", "_GLOBALS", "_NAME")):
                 self.plain.add(name)
                 if name in _BY_STRING:
                     self._note_asked(steps[number:])
@@ -122,6 +128,7 @@ class _Names:
         if not _IN_STRINGS.isdisjoint(used):
             words = {word for text in texts for word in re.findall(r"\w+", text)}
             self.plain |= words
+            self.cells |= words
             self.read |= words
         for constant in code.co_consts:
             if isinstance(constant, CodeType) and constant not in self.left_out:
@@ -259,7 +266,7 @@ class Reads:
             for each in value:
                 self._value(each)
             if isinstance(value, _MAPPINGS):
-                for each in value.values():
+                for each in (*value.values(), getattr(value, "default_factory", None)):
                     self._value(each)
         elif isinstance(value, NDARRAY) and value.dtype.hasobject:
             self._value(value.tolist())
@@ -286,15 +293,17 @@ class Reads:
     def _function(self, plain: Any) -> None:
         self._value(getattr(plain, "__wrapped__", None))
         code = plain.__code__
+        if "registry" in vars(plain):  # of functools.singledispatch
+            self._read(vars(plain), "registry", plain.__name__, vars(plain)["registry"])
         if plain is os.getenv:
             self._value(os.environ)
-        if code in self._left_out or not _is_own(plain.__module__):
+        if code in self._left_out or not _is_own(plain.__globals__.get("__name__")):
             return
         self._names.add(code)
         names = _Names(self._left_out)
         names.add(code)
         for name, cell in zip(code.co_freevars, plain.__closure__ or ()):
-            if name in names.plain:
+            if name in names.cells:
                 self._read(cell, None, name, held_at(cell, None))
         around = plain.__globals__
         for name in names.plain:
@@ -306,8 +315,6 @@ class Reads:
                 self._value(sys.modules[name])
         for name in _FUNCTION:
             self._read(plain, name, f"{plain.__name__}.{name}", getattr(plain, name))
-        if "registry" in vars(plain):  # of functools.singledispatch
-            self._read(vars(plain), "registry", plain.__name__, vars(plain)["registry"])
         if vars(plain):
             self._objects[id(plain)] = plain
 
@@ -315,6 +322,12 @@ class Reads:
         """What is read of an object: attributes with names that functions read, and methods."""
         names = self._names
         fields = self._fields_of(value)
+        if isinstance(value, Optimizer) and "param_groups" in names.read:
+            for group in value.param_groups:
+                for name in names.texts & group.keys() - {"params"}:
+                    self._read(group, name, name, group[name])
+        if isinstance(value, Tensor) and value.extras is not None:
+            self._hooks(value.extras.hooks, value.extras.post_accumulate)
         if isinstance(value, ModuleType):
             library = not _is_own(value.__name__)
         else:
@@ -322,13 +335,11 @@ class Reads:
         if library:
             for name in self.names & fields.keys():
                 self._setting(fields, name, fields[name])
-            if isinstance(value, Optimizer) and "param_groups" in names.read:
-                for group in value.param_groups:
-                    for name in names.texts & group.keys() - {"params"}:
-                        self._read(group, name, name, group[name])
             return
-        apart = isinstance(value, (type, ModuleType, FunctionType, Module))
+        apart = isinstance(value, (type, ModuleType, FunctionType, Module, Optimizer))
         named = names.read if apart or not names.any else fields.keys()
+        if isinstance(value, Optimizer):
+            named = named - _OF_OPTIMIZERS
         for name in (named | names.called | names.bound) & fields.keys():
             found = fields[name]
             if name in named or isinstance(found, (Tensor, *_HOLDERS)) or callable(found):
@@ -392,12 +403,29 @@ class Reads:
                 if wanted and isinstance(found, MemberDescriptorType):
                     self._read(value, name, name, held_at(value, name))
 
+    def _hooks(self, *tables: Any) -> None:
+        """What is read by hooks that are parts of a program."""
+        for hook in [hook for table in tables if table for hook in table.values()]:
+            if is_traceable(hook) or getattr(hook, "traceable", False):
+                self._value(function_of(hook))
+
+    def look(self, lifted: Any) -> None:
+        """What is read of tensors that no op has met: their shapes, and whether they need grad."""
+        wanted = {"requires_grad", "is_leaf", "dtype"} & self._names.read
+        if not _SHAPED.isdisjoint(self.names):
+            wanted.add("shape")
+        for each in list(self._objects.values()) if wanted else ():
+            if isinstance(each, Tensor) and id(each) not in lifted:
+                for name in wanted:
+                    self._read(each, name, name, getattr(each, name))
+
     def _member(self, module: Any) -> None:
         """What is read of a module: all plain values of a layer, of others as of objects."""
         self._objects[id(module)] = module
         fields = vars(module)
         for table in (fields["_parameters"], fields["_buffers"]):
             self._objects.update((id(each), each) for each in table.values() if each is not None)
+        self._hooks(*(fields[name] for name in TABLES))
         self._read(fields, "forward", "forward", fields.get("forward", ABSENT))
         if all(_is_own(each.__module__) for each in type(module).__mro__ if _is_module(each)):
             return
