@@ -15,7 +15,7 @@ from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError, OutdatedError, untraceable
 from adjoint.compiling.escapes import mark_escaped
-from adjoint.compiling.guards import PythonState, guards_of
+from adjoint.compiling.guards import PythonState, guards_of, refuse_iterators
 from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
 from adjoint.compiling.places import Argument, Lifted, Place
@@ -464,7 +464,9 @@ def _captured(
     leaves, tree = tree_flatten((args, kwargs))
     given, named = tree_unflatten([known.get(id(leaf), leaf) for leaf in leaves], tree)
     made: list[Program] = []
-    state = PythonState(Reads([function]))
+    reads = Reads([function])
+    refuse_iterators(capturing.name, reads)
+    state = PythonState(reads)
 
     def run() -> None:
         with Changed({"tracing": capturing}):
@@ -485,5 +487,5 @@ def _captured(
     records = capturing.lifted.values()
     leaves = [r.tensor for r in records if type(r.place) is Place and r.needs_grad]
     reads = Reads([function, *capturing.modules.values()], capturing.host_calls)
-    program.guards = guards_of(reads, list(capturing.optimizers.values()), leaves, [])
+    program.guards = guards_of(reads, list(capturing.optimizers.values()), leaves, state.places)
     return program

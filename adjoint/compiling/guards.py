@@ -4,20 +4,25 @@ Modules that took part must have the same members, mode and hooks; optimizers th
 what functions read by name must be the same tensors, objects and plain values.
 """
 
+import pickle
+import random
+from array import array
 from collections import deque
 from itertools import repeat
-from operator import getitem, is_
+from operator import getitem, is_, is_not
+from types import MappingProxyType
 from typing import Any
 
-from adjoint.compiling.errors import OutdatedError
-from adjoint.compiling.reads import PLAIN, Reads, held_at
+from adjoint.backends.numpy import numpy_backend
+from adjoint.compiling.errors import EagerError, OutdatedError
+from adjoint.compiling.reads import CHANCE, PLAIN, TABLES, Reads, held_at
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
-from adjoint.tensors.core import NDARRAY, are_without_hooks, bound, hold
+from adjoint.tensors.core import ABSENT, NDARRAY, are_without_hooks, bound, hold
 from adjoint.tensors.tensor import Tensor
 
+_np: Any = numpy_backend.xp
 _MEMBERS = ("_parameters", "_buffers", "_modules")
-_TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
-_WATCHED = (*_MEMBERS, *_TABLES)
+_WATCHED = (*_MEMBERS, *TABLES)
 _EVERYONE = (FORWARD_PRE, FORWARD, BACKWARD_PRE, BACKWARD)
 
 
@@ -33,7 +38,7 @@ class ModuleGuard:
         self.training = module.training
         members = [name for name in watched if name in _MEMBERS and fields[name]]
         self.members = [(name, tuple(map(id, fields[name].values()))) for name in members]
-        self.hooks = [(name, tuple(fields[name])) for name in _TABLES if fields[name]]
+        self.hooks = [(name, tuple(fields[name])) for name in TABLES if fields[name]]
         self.empty = [name for name in watched if not fields[name]]
 
     def check(self) -> None:
@@ -105,36 +110,45 @@ def hooks_of(tensor: Any) -> Any:
     return tuple(extras.hooks or ()), tuple(extras.post_accumulate or ())
 
 
-DEPTH = 6  # of containers that are looked into
-MANY = 1000  # elements of a container, which is then known by itself and their number
-LARGE = 1 << 18  # bytes of an array that is known by itself, and not by its values
-_NESTS = (list, tuple, dict, deque, set, frozenset)
+DEPTH = 100  # of containers that are looked into
+_NESTS = (list, tuple, dict, deque, MappingProxyType)
+_BYTES = (bytearray, memoryview, array)
+FREE: Any = object()  # instead of what may be anything
 
 
 class Contents:
-    """What a container held, and what the containers in it did; of a large one how much."""
+    """What a container held, and what the containers in it did."""
 
-    __slots__ = ("keys", "kind", "large", "parts", "plain", "size")
+    __slots__ = ("keys", "kind", "lasting", "parts", "plain", "size")
 
-    def __init__(self, value: Any, around: tuple[int, ...]) -> None:
+    def __init__(self, value: Any, around: tuple[int, ...], free: Any) -> None:
         self.kind = type(value)
         self.size = len(value)
-        self.large = value if self.size > MANY else None
-        self.keys = list(value) if isinstance(value, dict) and self.large is None else None
-        parts = () if self.large is not None else value if self.keys is None else value.values()
-        self.parts = [kept(each, (*around, id(value))) for each in parts]
-        self.plain = not any(isinstance(each, Contents) for each in self.parts)
+        mapping = isinstance(value, (dict, MappingProxyType))
+        self.keys = list(value) if mapping else None
+        parts = value.values() if mapping else _flat(value)
+        places = self.keys if self.keys is not None else range(self.size)
+        around = (*around, id(value))
+        self.parts = [
+            FREE if (id(value), place) in free else kept(each, around, free)
+            for place, each in zip(places, parts)
+        ]
+        self.plain = not any(isinstance(each, Contents) or each is FREE for each in self.parts)
+        lasting = isinstance(value, tuple) and all(map(lasts, self.parts))
+        self.lasting = value if lasting else ABSENT
 
     def fits(self, now: Any) -> bool:
         """Whether a container holds the same."""
+        if now is self.lasting:
+            return True
         if type(now) is not self.kind or len(now) != self.size:
             return False
-        if self.large is not None:
-            return now is self.large
         if self.keys is not None:
             if list(now) != self.keys:
                 return False
             now = now.values()
+        else:
+            now = _flat(now)
         return (self.plain and all(map(is_, now, self.parts))) or all(map(fits, now, self.parts))
 
     def counts_otherwise(self, now: Any) -> bool:
@@ -145,16 +159,16 @@ class Contents:
             if list(now) != self.keys:
                 return True
             now = now.values()
-        return any(map(is_otherwise, now, self.parts))
+        return any(map(is_otherwise, _flat(now), self.parts))
 
 
 class Members(Contents):
-    """What a set held, or an array of NumPy's that is not large."""
+    """What a set held, or an array of NumPy's or Python's."""
 
     __slots__ = ("members",)
 
     def __init__(self, value: Any) -> None:
-        super().__init__((), ())
+        super().__init__([], (), ())
         self.members = _members(value)
 
     def fits(self, now: Any) -> bool:
@@ -166,28 +180,46 @@ class Members(Contents):
         return not self.fits(now)
 
 
+def _flat(value: Any) -> Any:
+    return value.ravel().tolist() if isinstance(value, NDARRAY) else value
+
+
+def lasts(then: Any) -> bool:
+    """Whether nothing in a value can change."""
+    return then.lasting is not ABSENT if isinstance(then, Contents) else then is not FREE
+
+
 def _members(value: Any) -> Any:
-    if type(value) is NDARRAY:
-        return value.shape, value.dtype, value.tobytes()
+    if isinstance(value, NDARRAY):
+        held = value.tobytes() if type(value) is NDARRAY else value.dumps()
+        return type(value), value.shape, value.dtype, held
+    if isinstance(value, _BYTES):
+        return type(value), bytes(value)
     return type(value), set(value) if isinstance(value, (set, frozenset)) else value
 
 
-def kept(value: Any, around: tuple[int, ...] = ()) -> Any:
-    """A value as others are compared with it later; `around` it are containers."""
-    if type(value) is NDARRAY:
-        return Members(value) if value.nbytes <= LARGE else value
-    if isinstance(value, (set, frozenset)) and len(value) <= MANY:
+def kept(value: Any, around: tuple[int, ...] = (), free: Any = frozenset()) -> Any:
+    """A value as others are compared with it later; `around` it are containers.
+
+    What is held at the places `free` may be anything.
+    """
+    if isinstance(value, NDARRAY) and not value.dtype.hasobject:
+        fixed = type(value) is NDARRAY and value.base is None and not value.flags.writeable
+        return value if fixed else Members(value)
+    if isinstance(value, (set, frozenset, *_BYTES)):
         return Members(value)
-    if not isinstance(value, _NESTS) or id(value) in around or len(around) == DEPTH:
+    if not isinstance(value, (*_NESTS, NDARRAY)) or id(value) in around:
         return value
-    return Contents(value, around)
+    if len(around) == DEPTH:
+        raise EagerError(f"it reads containers inside of containers, more than {DEPTH} deep")
+    return Contents(value, around, free)
 
 
 def fits(now: Any, then: Any) -> bool:
     """Whether a value is as good as one from before: plain ones and containers may be others."""
     if isinstance(then, Contents):
         return then.fits(now)
-    if now is then:
+    if now is then or then is FREE:
         return True
     return type(now) is type(then) and isinstance(then, PLAIN) and repr(now) == repr(then)
 
@@ -199,71 +231,117 @@ def is_otherwise(now: Any, then: Any) -> bool:
     return not (isinstance(now, Tensor) and isinstance(then, Tensor)) and not fits(now, then)
 
 
+def refuse_iterators(name: str, reads: Reads) -> None:
+    """Refuse a function that may go on with an iterator: a program would not."""
+    for each in reads.iterators:
+        raise EagerError(
+            f"compile: {name} reads '{each}', an iterator, which gives other values at each call "
+            "and none to a program. Take them outside, and pass them as arguments"
+        )
+
+
+def _put_back(source: Any, before: Any) -> None:
+    """Let a source of random numbers go on from where another of its kind is."""
+    if isinstance(source, random.Random):
+        source.setstate(before.getstate())
+    elif isinstance(source, _np.random.RandomState):
+        source.set_state(before.get_state())
+    else:
+        source.bit_generator.state = before.bit_generator.state
+
+
 class PythonState:
     """What a function may change of Python's own objects, as it was before it ran."""
 
     def __init__(self, reads: Reads) -> None:
         found = (*reads.found.values(), *reads.bound.values())
         self.before = [(holder, key, name, kept(value)) for holder, key, name, value in found]
+        sources = [each for each in found if isinstance(each[3], CHANCE)]
+        self.chance = [(name, value, pickle.dumps(value)) for _, _, name, value in sources]
+        self.places: list[tuple[Any, Any]] = []  # of what was found to be otherwise
 
     def changed(self) -> list[str]:
         """The names of what is otherwise now."""
-        return [
-            name
-            for holder, key, name, then in self.before
-            if is_otherwise(held_at(holder, key), then)
-        ]
+        for name, source, before in self.chance:
+            if pickle.dumps(source) != before:
+                _put_back(source, pickle.loads(before))  # noqa: S301  # written above
+                raise EagerError(
+                    f"it draws from '{name}', random numbers of Python's or NumPy's, which would "
+                    "be the same at each call; draw by adjoint's functions, or outside"
+                )
+        found = [each for each in self.before if is_otherwise(held_at(*each[:2]), each[3])]
+        self.places = [each[:2] for each in found]
+        return [each[2] for each in found]
+
+
+def _is_single(found: tuple[Any, ...]) -> bool:
+    """Whether a value is as it was if it is the same; tensors make their shapes anew."""
+    return lasts(found[4]) and not (isinstance(found[0], Tensor) and found[1] == "shape")
 
 
 class NamesGuard:
     """Values that functions read by name: from around them, and of modules and objects."""
 
-    __slots__ = ("found", "holders", "keys", "nests", "values")
+    __slots__ = (
+        "dicts", "fields", "found", "holders", "keys", "kinds", "lacking", "names", "nests",
+        "owners", "values",
+    )  # fmt: skip
 
-    def __init__(self, found: list[tuple[Any, Any, str, Any]]) -> None:
-        self.found = [(holder, key, name, kept(value)) for holder, key, name, value in found]
+    def __init__(self, reads: Reads, free: set[tuple[int, Any]]) -> None:
+        self.found = [
+            (*each, kept(each[3], free=free))
+            for place, each in reads.found.items()
+            if place not in free
+        ]
+        self.owners = list(reads.owners.values())
+        self.fields = list(reads.fields.values())
+        self.lacking = [reads.names - fields.keys() for fields in self.fields]
         self._arrange()
 
     def _arrange(self) -> None:
-        single = [each for each in self.found if not isinstance(each[3], Contents)]
+        single = [each for each in self.found if _is_single(each)]
         self.holders = [each[0] for each in single]
         self.keys = [each[1] for each in single]
         self.values = [each[3] for each in single]
-        self.nests = [each for each in self.found if isinstance(each[3], Contents)]
+        self.nests = [each for each in self.found if not _is_single(each)]
+        self.kinds = list(map(type, self.owners))
+        self.dicts = list(map(vars, self.owners))
+        self.names = list(map(tuple, self.fields))
 
     def holds(self) -> bool:
         """Whether all are the same; what is equal only may count as another."""
         if not bound(self.holders, self.keys, self.values):
             return False
-        return all(then.fits(held_at(holder, key)) for holder, key, _, then in self.nests)
+        if self.fields and not self._looks_same():
+            return False
+        return not self.nests or all(
+            fits(held_at(each[0], each[1]), each[4]) for each in self.nests
+        )
+
+    def _looks_same(self) -> bool:
+        same = list(map(tuple, self.fields)) == self.names
+        same = same and all(map(is_, map(type, self.owners), self.kinds))
+        return same and all(map(is_, map(vars, self.owners), self.dicts))
 
     def check(self) -> None:
         """Raise OutdatedError if one is another now."""
         if self.holds():
             return
-        for holder, key, name, then in self.found:
+        for holder, key, name, _, then in self.found:
             if not fits(held_at(holder, key), then):
                 raise OutdatedError(f"'{name}' is another value now, or holds others")
-        self._renew(self.found)
-
-    def settle(self) -> None:
-        """A call has ended: what it has changed itself is none of what it depends on."""
-        if not self.holds():
-            self._renew([each for each in self.found if fits(held_at(each[0], each[1]), each[3])])
-
-    def _renew(self, found: list[tuple[Any, Any, str, Any]]) -> None:
+        if any(map(is_not, map(vars, self.owners), self.dicts)) or any(
+            map(is_not, map(type, self.owners), self.kinds)
+        ):
+            raise OutdatedError("an object has got another class, or other attributes")
+        for fields, lacking in zip(self.fields, self.lacking):
+            for name in lacking & fields.keys():
+                raise OutdatedError(f"there is an attribute '{name}' now, which there was not")
         self.found = [
-            each if isinstance(each[3], Contents) else (*each[:3], held_at(each[0], each[1]))
-            for each in found
+            (*each[:3], held_at(*each[:2]), each[4]) if lasts(each[4]) else each
+            for each in self.found
         ]
         self._arrange()
-
-
-def settle(guards: list[Any]) -> None:
-    """The first call of a program has ended: leave out what it changes itself."""
-    for guard in guards:
-        if isinstance(guard, NamesGuard):
-            guard.settle()
 
 
 class GroupsGuard:
@@ -314,8 +392,7 @@ def guards_of(
     modules, holders = list(reads.modules.values()), {place[0] for place in places}
     guards: list[Any] = [ModulesGuard(modules, holders)] if modules else []
     guards.append(HookGuard(tensors))
-    found = [each for place, each in reads.found.items() if place not in places]
-    if found:
-        guards.append(NamesGuard(found))
+    if reads.found:
+        guards.append(NamesGuard(reads, places))
     every = {**reads.optimizers, **{id(each): each for each in optimizers}}
     return [*guards, GroupsGuard(list(every.values()))] if every else guards

@@ -10,7 +10,7 @@ from adjoint.backends import xla
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import AgainError, CompileError, untraceable
 from adjoint.compiling.escapes import mark_escaped
-from adjoint.compiling.guards import PythonState, guards_of
+from adjoint.compiling.guards import PythonState, guards_of, refuse_iterators
 from adjoint.compiling.outcomes import Outcome, outcome_of
 from adjoint.compiling.places import Place
 from adjoint.compiling.program import Program
@@ -30,6 +30,7 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     _remember([args, kwargs], before)
     objects = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
     reads = Reads([function, *objects])
+    refuse_iterators(name, reads)
     held, state = reads.held(), PythonState(reads)
     unrepeated: list[str] = []
 
@@ -70,10 +71,11 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     program = Program(tracing, traced, outcomes[0])
     leaves = [r.tensor for r in tracing.lifted.values() if type(r.place) is Place and r.needs_grad]
     reads = Reads([function, *objects, *tracing.modules.values()], tracing.host_calls)
+    reads.look(tracing.lifted)
     if tracing.host_calls:
         steady = [e for e in reads.held() if _is_steady(tracing, e[2]) and type(e[0]) is not list]
         program.read = ([e[0] for e in steady], [e[1] for e in steady], [e[2] for e in steady])
-    bound = [(holder, key) for holder, key, _, _ in program.bound]
+    bound = [*((holder, key) for holder, key, _, _ in program.bound), *state.places]
     program.guards = guards_of(reads, list(tracing.optimizers.values()), leaves, bound)
     program.named = [(n, t) for n, t in enumerate(tracing.arguments) if reads.has(t)]
     program.spent = tracing.spent

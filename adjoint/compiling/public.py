@@ -254,11 +254,11 @@ class Compiled:
             self._tell(program.unrepeated)
         if not program.spent:
             signature.programs.insert(0, program)
-        from adjoint.compiling.guards import settle  # nn is loaded where modules are
-
-        answer = program.run(call.tensors)
-        settle(program.guards)
-        return answer
+        try:
+            return program.run(call.tensors)
+        except OutdatedError as outdated:  # by a warning that somebody notes, or another thread
+            log.info("%s runs eagerly: %s", self.name, outdated.reason)
+            return self.function(*args, **kwargs)
 
     def _tell(self, names: list[str]) -> None:
         """Say what the function has changed while it was traced, and will not change again."""

@@ -25,6 +25,7 @@ F64: Final[Any] = float64.numpy_dtype
 NUMPY_BACKEND: Final[Any] = numpy_backend
 BY_TYPE: Final[dict[Any, Any]] = backends.BY_TYPE
 set_attribute: Final[Any] = object.__setattr__
+ABSENT: Final[Any] = object()  # what is held where nothing is
 
 
 def backend_of(array: Any) -> Any:
@@ -242,17 +243,16 @@ def hold(owners: list[dict[Any, Any]], names: list[Any], values: list[list[Any]]
 
 
 def bound(holders: list[Any], keys: list[Any], values: list[Any]) -> bool:
-    """Whether cells, whose key is None, and dicts have the very values they had."""
+    """Whether dicts, cells, whose key is None, and objects have the very values they had."""
     for number, holder in enumerate(holders):
         key = keys[number]
-        if key is None:
-            try:
-                now = holder.cell_contents
-            except ValueError:  # it is not bound any more
-                return False
+        if isinstance(holder, dict):
+            now = holder.get(key, ABSENT)
         else:
-            table: dict[Any, Any] = holder
-            now = table.get(key)
+            try:
+                now = holder.cell_contents if key is None else getattr(holder, key)
+            except (ValueError, AttributeError):  # it is not bound
+                now = ABSENT
         if now is not values[number]:
             return False
     return True
