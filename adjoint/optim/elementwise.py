@@ -163,7 +163,6 @@ class ElementwiseOptimizer(Optimizer):
     """
 
     update: Callable[..., Any]
-    steps_by_calls = True
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self._plans: dict[int, Plan] = {}
@@ -632,11 +631,11 @@ def _narrowed_by_calls(tensor: Any, like: Any) -> Any:
 
 def _filled(param: Any, value: Any) -> Tensor:
     """A new state in the shape of a parameter; both parts of complex numbers get the value."""
-    if param.special and answers_calls(param):
-        return state_like(param, value)
     array = param.array
     if category_of(array.dtype) == COMPLEX:
         value = complex(value, value)
+    if param.special and answers_calls(param):
+        return state_like(param, value)
     made = Tensor(backend_of(array).xp.full_like(array, value), AS_IS)
     if current().modes:
         seen: Any = full_like(param, value) if value else zeros_like(param)

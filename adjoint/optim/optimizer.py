@@ -170,8 +170,6 @@ class Optimizer:
     `defaults` are the settings of those that say nothing else.
     """
 
-    steps_by_calls = False  # whether a class of parameters may answer the calls of a step
-
     _optimizer_step_pre_hooks: HookDict
     _optimizer_step_post_hooks: HookDict
     _optimizer_state_dict_pre_hooks: HookDict
@@ -436,12 +434,11 @@ class Optimizer:
                 "optimizer can only optimize Tensors, but one of the params is "
                 f"{type(param).__name__}"
             )
-        by_calls = self.steps_by_calls and answers_calls(param)
-        if param.layer is not None and not has_values(param) and not by_calls:
+        if param.layer is not None and not has_values(param) and not answers_calls(param):
             raise RuntimeError(
                 "an optimizer changes memory, and one of the params has none of its own: it is a "
-                "batch inside vmap, or its class answers calls. Write the step as a function, "
-                "param - lr * grad, or optimize outside"
+                "batch inside vmap. Write the step as a function, param - lr * grad, or optimize "
+                "outside"
             )
         leaf = param.is_leaf or param.retains_grad
         if not leaf and not self.defaults.get("differentiable", None):

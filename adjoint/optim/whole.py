@@ -25,7 +25,7 @@ from adjoint.optim.optimizer import (
     scalar_dtype,
 )
 from adjoint.optim.programs import Spare
-from adjoint.optim.wrapped import refuse_wrapped, with_gradients
+from adjoint.optim.wrapped import with_gradients
 from adjoint.optim.writes import Writes
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.tensor import Tensor
@@ -59,7 +59,6 @@ class WholeOptimizer(Optimizer):
         with no_grad():
             for number, group in enumerate(self.param_groups):
                 params = with_gradients(group["params"])
-                refuse_wrapped(params)
                 rate = self._rate(number, params)
                 for param in params:
                     self._check(param)

@@ -31,17 +31,6 @@ def _is_wrapped(grad: Any) -> bool:
     return grad is not None and grad.layer is not None and not has_values(grad)
 
 
-def refuse_wrapped(params: list[Any]) -> None:
-    """A step works on the memory of gradients: some have none, and their class answers calls."""
-    for i, param in enumerate(params):
-        grad = param.gradient
-        if _is_wrapped(grad):
-            raise RuntimeError(
-                f"the gradient of parameter {i} is a {type(grad).__name__}, which has no "
-                "memory of its own: put what it holds into .grad before the step"
-            )
-
-
 def refuse_recorded(param: Any, group: dict[str, Any]) -> None:
     """A step by calls is neither part of a graph nor of a program."""
     if group["differentiable"] or group.get("capturable"):
