@@ -235,8 +235,8 @@ def refuse_iterators(name: str, reads: Reads) -> None:
     """Refuse a function that may go on with an iterator: a program would not."""
     for each in reads.iterators:
         raise EagerError(
-            f"compile: {name} reads '{each}', an iterator, which gives other values at each call "
-            "and none to a program. Take them outside, and pass them as arguments"
+            f"{name} reads '{each}', which gives other values each time, and none to a program. "
+            "Take them outside, and pass them as arguments"
         )
 
 

@@ -182,7 +182,7 @@ class Reads:
         self.modules: dict[int, Any] = {}
         self.optimizers: dict[int, Any] = {}
         self.tensors: dict[int, Any] = {}
-        self.iterators: list[str] = []  # names of those that are not the user's own
+        self.iterators: list[str] = []  # names of those that are not the user's own, and chance
         self.owners: dict[int, Any] = {}  # the user's objects, whose class and fields may change
         self.fields: dict[int, dict[str, Any]] = {}  # of those and of classes
         self._names = _Names(self._left_out)
@@ -225,7 +225,7 @@ class Reads:
         if isinstance(value, (ContextVar, weakref.ref)):
             asked = Asked(value.get if isinstance(value, ContextVar) else value)
             self._read(asked, None, name, held_at(asked, None))
-        elif isinstance(value, Iterator) and not isinstance(value, IOBase):
+        elif isinstance(value, (Iterator, random.SystemRandom)) and not isinstance(value, IOBase):
             if not _is_own(type(value).__module__):
                 self.iterators.append(name)
         self._value(value)
