@@ -51,8 +51,8 @@ def test_nothing_needs_what_windows_lacks():
 # with hasattr or getattr first, and stands in GUARDED with the file that does so.
 EVERYWHERE = {
     "os": {
-        "PathLike", "cpu_count", "environ", "fspath", "fsync", "getpid", "makedirs", "path", "sep",
-        "urandom", "walk",
+        "PathLike", "__file__", "cpu_count", "environ", "fspath", "fsync", "getenv", "getpid",
+        "makedirs", "path", "sep", "urandom", "walk",
     },
     "signal": {"SIGINT", "SIG_IGN", "getsignal", "signal", "valid_signals"},
     "socket": {"gethostname"},

@@ -282,7 +282,7 @@ def _real_problems(whole: Problem) -> list[Problem]:
         return [whole]
     places = frozenset(i for i, o in enumerate(whole.outputs) if o.dtype.is_complex)
     problems = []
-    for name, label in (("imag", "imaginary"), ("real", "real")):
+    for name, label in (("imag", "imaginary"), ("real_part", "real")):
         function = _part_of(whole.function, find(name))
         problems.append(Problem(function, whole.inputs, function(*whole.inputs), label, places))
     return problems

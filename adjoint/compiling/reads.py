@@ -29,6 +29,7 @@ from typing import Any
 from adjoint.autograd.hooks import function_of, is_traceable
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.answers import code_of
+from adjoint.compiling.errors import EagerError
 from adjoint.nn.module import Module
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tensors.core import ABSENT, NDARRAY
@@ -36,7 +37,9 @@ from adjoint.tensors.tensor import Tensor
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _ARRAYS = {"adjoint", "numpy", "jax", "jaxlib", "cupy", "scipy"}
-_LIBRARIES = (_ARRAYS | sys.stdlib_module_names) - {"__main__"}
+_MOST = 50_000  # values that a call looks at again, in some milliseconds
+_TESTING = {"_pytest", "pytest", "pluggy"}  # which rewritten assertions name
+_LIBRARIES = (_ARRAYS | _TESTING | sys.stdlib_module_names) - {"__main__"}
 _MAPPINGS = (dict, MappingProxyType)
 _NESTS = (list, tuple, *_MAPPINGS, set, frozenset, deque)
 _METHODS_APART = sys.version_info < (3, 12)  # whether an instruction of its own names a method
@@ -163,7 +166,7 @@ class Asked:
         """Its answer; as of a cell, ValueError if there is none."""
         try:
             return self.ask()
-        except LookupError as error:
+        except (LookupError, AttributeError) as error:
             raise ValueError from error
 
 
@@ -189,6 +192,7 @@ class Reads:
         self._objects: dict[int, Any] = {}
         self._made: set[type] = set()  # classes that are named, of which objects may be made
         self._seen: dict[int, Any] = {}
+        self._asked: dict[tuple[int, str], Asked] = {}  # the slots of dicts and lists
         self._value(functions)
         before = -1
         while before != len(self._seen) + len(self.found):  # an attribute may lead to others
@@ -221,6 +225,11 @@ class Reads:
     def _read(self, holder: Any, key: Any, name: str, value: Any) -> None:
         if (id(holder), key) in self.found:
             return
+        if len(self.found) >= _MOST:
+            raise EagerError(
+                f"it reaches more than {_MOST:,} values by the names that it reads, the last one "
+                f"{name!r}: pass what it needs as arguments"
+            )
         self.found[id(holder), key] = (holder, key, name, value)
         if isinstance(value, (ContextVar, weakref.ref)):
             asked = Asked(value.get if isinstance(value, ContextVar) else value)
@@ -401,7 +410,12 @@ class Reads:
             for name, found in list(vars(kind).items()) if _is_own(kind.__module__) else ():
                 wanted = self._names.any or name in self.names
                 if wanted and isinstance(found, MemberDescriptorType):
-                    self._read(value, name, name, held_at(value, name))
+                    if isinstance(value, (dict, list)):  # whose keys are those of items
+                        ask = Asked(functools.partial(found.__get__, value))
+                        holder = self._asked.setdefault((id(value), name), ask)
+                        self._read(holder, None, name, held_at(holder, None))
+                    else:
+                        self._read(value, name, name, held_at(value, name))
 
     def _hooks(self, *tables: Any) -> None:
         """What is read by hooks that are parts of a program."""
@@ -442,7 +456,9 @@ def _items(nest: Any) -> Any:
 def held_at(holder: Any, key: Any) -> Any:
     """What a dict or list, a cell, whose key is None, or an object holds; ABSENT if nothing."""
     try:
-        if isinstance(holder, (dict, list)):
+        if isinstance(holder, dict):
+            return dict.get(holder, key, ABSENT)  # not what a class answers for absent keys
+        if isinstance(holder, list):
             return holder[key]
         return holder.cell_contents if key is None else getattr(holder, key)
     except (ValueError, LookupError, AttributeError):

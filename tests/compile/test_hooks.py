@@ -422,17 +422,18 @@ def test_a_once_only_hook_is_called_once():
 # ---- each kind by itself, none forgotten ----
 
 
-def _trained(note, prepare, inside=lambda net, hidden, note: None):
+def _trained(note, prepare, inside=lambda note: lambda net, hidden: None):
     """A step of a network that has hooks, registered before it or at each call."""
     net = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2))
     optimizer = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
     x = adjoint.randn(5, 4)
     prepare(net, optimizer, note)
+    register = inside(note)
 
     def step():
         optimizer.zero_grad()
         hidden = net[1](net[0](x))
-        inside(net, hidden, note)
+        register(net, hidden)
         loss = net[2](hidden).square().mean()
         loss.backward()
         optimizer.step()
@@ -476,8 +477,10 @@ def _saved(note):
     return step
 
 
-def _callback(net, hidden, note):
-    hidden.register_hook(lambda grad: graph.queue_callback(lambda: note("end")))
+def _callback(note):
+    return lambda net, hidden: hidden.register_hook(
+        lambda grad: graph.queue_callback(lambda: note("end"))
+    )
 
 
 def _of_all_nodes(note):
@@ -502,7 +505,7 @@ def _several(mode, look):
 
 KINDS = {
     "Tensor.register_hook": _at_each_call(
-        lambda net, h, note: h.register_hook(lambda g: note(shown(g)) or g * 2)
+        lambda note: lambda net, h: h.register_hook(lambda g: note(shown(g)) or g * 2)
     ),
     "Tensor.register_hook of a leaf": _before(
         lambda net, o, note: net[0].weight.register_hook(lambda g: note(shown(g)) or g * 2)
@@ -513,13 +516,17 @@ KINDS = {
         )
     ),
     "Node.register_hook": _at_each_call(
-        lambda net, h, note: h.grad_fn.register_hook(
-            lambda ins, outs: note((_seen(ins), _seen(outs))) or tuple(g * 3 for g in ins)
+        lambda note: (
+            lambda net, h: h.grad_fn.register_hook(
+                lambda ins, outs: note((_seen(ins), _seen(outs))) or tuple(g * 3 for g in ins)
+            )
         )
     ),
     "Node.register_prehook": _at_each_call(
-        lambda net, h, note: h.grad_fn.register_prehook(
-            lambda outs: note(_seen(outs)) or tuple(g * 3 for g in outs)
+        lambda note: (
+            lambda net, h: h.grad_fn.register_prehook(
+                lambda outs: note(_seen(outs)) or tuple(g * 3 for g in outs)
+            )
         )
     ),
     "graph.register_multi_grad_hook": _several("all", _seen),
@@ -618,6 +625,7 @@ def test_each_kind_for_all_modules_and_optimizers_gives_the_log_of_eager_code(ki
 NOT_IN_A_STEP = {
     "state_dict": "called where states are saved and loaded",
     "registration": "called where a module is built",
+    "Module.register_backward_hook": "compat's, a hook of the last node",
     "graph.disable_saved_tensors_hooks": "refuses hooks",
     "graph.remove_hooks": "takes hooks away",
     "graph.hooks": "lists hooks",

@@ -526,3 +526,35 @@ def test_attributes_of_classes_are_read(monkeypatch):
     assert [step(x).tolist() for _ in range(2)] == [[2.0] * 2] * 2
     monkeypatch.setattr(Classed, "shifts", [3.0])
     assert [step(x).tolist() for _ in range(2)] == [[5.0] * 2] * 2
+
+
+class Filed(dict):
+    """A dict with a slot, and an answer of its own for keys that it lacks."""
+
+    __slots__ = ("factor",)
+
+    def __missing__(self, key):
+        raise AssertionError(key)
+
+
+def test_a_slot_of_a_dict_is_read():
+    filed = Filed(shift=1.0)
+    filed.factor = 2.0
+    step = adjoint.compile(lambda x: x * filed.factor + filed["shift"])
+    x = adjoint.ones(2)
+    assert step(x).tolist() == [3.0, 3.0]
+    assert step(x).tolist() == [3.0, 3.0]
+    filed.factor = 5.0
+    assert step(x).tolist() == [6.0, 6.0]
+    filed["shift"] = 2.0
+    assert step(x).tolist() == [7.0, 7.0]
+
+
+def test_a_function_that_reaches_too_much_runs_eagerly():
+    nodes = [SimpleNamespace(scale=1.0, other=n) for n in range(30_000)]
+    step = adjoint.compile(lambda x: x * nodes[0].scale * nodes[1].other)
+    with pytest.warns(UserWarning, match="runs eagerly: it reaches more than 50,000 values"):
+        for _ in range(3):
+            assert step(adjoint.ones(2)).tolist() == [1.0, 1.0]
+    nodes[0].scale = 3.0
+    assert step(adjoint.ones(2)).tolist() == [3.0, 3.0]

@@ -160,7 +160,7 @@ STEPS: Final[dict[str, Any]] = {
     "complex_transform": _complex_transform,
     "real_to_half": _real_to_half,
     "half_to_real": _half_to_real,
-    "real": _part(0),
+    "real_part": _part(0),
     "imag": _part(1),
     "conjugate_of": renamed("_conj"),
     "joined_pairs": _joined_pairs,
@@ -170,7 +170,7 @@ GRADIENTS: Final[dict[str, Any]] = {
     "complex_transform": _by_complex_transform,
     "real_to_half": _by_real_to_half,
     "half_to_real": _by_half_to_real,
-    "real": _by_part(0),
+    "real_part": _by_part(0),
     "imag": _by_part(1),
     "complex": _by_parts,
 }

@@ -103,8 +103,8 @@ def _norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Any
 def _pow(input: Any, exponent: Any) -> Any:
     if sparse_of(exponent) is not None or not _is_number(exponent):
         raise refused("pow", layout_of(input))
-    if float(exponent) <= 0:
-        raise RuntimeError("pow(): of a sparse tensor the exponent must be positive")
+    if exponent == 0:
+        raise RuntimeError("pow(): a sparse tensor to the power of 0 would be ones everywhere")
     layer = layer_of(input).joined()
     return sparse_tensor(layer.holding(layer.elements**exponent))
 

@@ -324,8 +324,6 @@ def test_modules_take_it_and_a_plain_parameter_takes_its_gradient():
         compat.optim.SGD(each.parameters(), 0.1).step()
     for parameter, other in zip(layer.parameters(), plain.parameters()):
         assert parameter.tolist() == other.tolist()
-    with pytest.raises(RuntimeError, match="its class answers calls"):
-        compat.optim.LBFGS([holding(1.0, requires_grad=True)], 0.1)
 
 
 # ---- instances that Tensor's own constructor makes, and answers that are none ----
