@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.backends.jax import jax_backend, under_way
 from adjoint.backends.meshes import is_spread
+from adjoint.backends.xla_equations import is_literal, needed, read, untransposed
 
 _jax: Any = jax  # for its functions without type hints
 _core: Any = jax.extend.core
@@ -336,7 +337,7 @@ def built(traced: Any, count: int) -> Program:
     """The program of a trace that has asked for so many inputs."""
     jaxpr = traced.jaxpr
     consts = dict(zip(jaxpr.constvars, traced.consts))
-    kept = _needed(jaxpr.eqns, jaxpr.outvars)
+    kept = needed(untransposed(jaxpr.eqns), jaxpr.outvars, _host)
     found = {e.params["index"]: e.outvars[0] for e in kept if e.primitive is _input}
     numbers = [index for index in range(count) if index in found]
     taken = [found[index] for index in numbers]
@@ -349,27 +350,6 @@ def built(traced: Any, count: int) -> Program:
         program.kinds = [var.aval.dtype for var in taken]
         return program
     return _Arrangement(jaxpr, taken, consts, work).program(numbers)
-
-
-def _is_literal(var: Any) -> bool:
-    return isinstance(var, _core.Literal)
-
-
-def _needed(equations: Any, outputs: list[Any]) -> list[Any]:
-    """The equations that an output, or the host, needs."""
-    wanted = {var for var in outputs if not _is_literal(var)}
-    kept: list[Any] = []
-    for equation in reversed(equations):
-        used = not wanted.isdisjoint(equation.outvars)
-        if used or equation.primitive is _host or equation.effects:
-            kept.append(equation)
-            wanted.update(var for var in equation.invars if not _is_literal(var))
-    return kept[::-1]
-
-
-def _read(equations: list[Any]) -> set[Any]:
-    """The variables that equations read."""
-    return {var for e in equations for var in e.invars if not _is_literal(var)}
 
 
 class _Arrangement:
@@ -399,7 +379,7 @@ class _Arrangement:
 
     def _fix(self, var: Any) -> None:
         """Give a constant that is needed by itself a place."""
-        if _is_literal(var):
+        if is_literal(var):
             if id(var) not in self.fixed_places:
                 self.fixed_places[id(var)] = len(self.places) + len(self.fixed_places)
                 self.fixed.append(np.asarray(var.val, var.aval.dtype))
@@ -408,14 +388,14 @@ class _Arrangement:
             self.fixed.append(self.consts[var])
 
     def _place(self, var: Any) -> int:
-        return self.fixed_places[id(var)] if _is_literal(var) else self.places[var]
+        return self.fixed_places[id(var)] if is_literal(var) else self.places[var]
 
     def program(self, numbers: list[int]) -> Program:
         """The program that takes the inputs of these numbers."""
         steps: list[Step] = []
-        later = [{var for var in self.outputs if not _is_literal(var)}]
+        later = [{var for var in self.outputs if not is_literal(var)}]
         for piece in reversed(self.pieces):
-            later.append(later[-1] | _read(piece))
+            later.append(later[-1] | read(piece))
         for piece, wanted in zip(self.pieces, later[-2::-1]):
             steps.append(self._step(piece, wanted))
         program = Program(numbers, self.fixed, steps)
@@ -432,7 +412,7 @@ class _Arrangement:
             own = {var for equation in piece for var in equation.outvars}
             host = XLA
             taken = sorted(
-                (v for v in _read(piece) - own if v in self.places), key=self.places.__getitem__
+                (v for v in read(piece) - own if v in self.places), key=self.places.__getitem__
             )
             made = [v for e in piece for v in e.outvars if v in later]
             call = _compiled(self.jaxpr, self.consts, piece, taken, made)
@@ -445,8 +425,8 @@ def _compiled(
     jaxpr: Any, consts: dict[Any, Any], equations: list[Any], taken: list[Any], made: list[Any]
 ) -> Any:
     """Equations of a trace as a function of the variables they take, that XLA compiles."""
-    used = _read(equations)
-    used.update(var for var in made if not _is_literal(var))
+    used = read(equations)
+    used.update(var for var in made if not is_literal(var))
     own = {var: value for var, value in consts.items() if var in used and var not in taken}
     piece = jaxpr.replace(constvars=list(own), invars=taken, outvars=made, eqns=equations)
     return _jax.jit(_core.jaxpr_as_fun(_core.ClosedJaxpr(piece, list(own.values()))))
