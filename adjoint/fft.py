@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.call.dispatch import write_out
+from adjoint.call.out import write_out
 from adjoint.call.overriding import created_by, creating_mode
 from adjoint.creation.factories import tensor
 from adjoint.dtypes import FLOAT, as_dtype

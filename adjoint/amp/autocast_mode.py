@@ -14,8 +14,8 @@ from typing import Any
 from adjoint import dtypes
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.backends import is_available
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import Scope, Settings, current, replaced
-from adjoint.call.dispatch import tensors_in
 from adjoint.device import device
 from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parameter is called dtype
 from adjoint.ops.declaration import DECLARED

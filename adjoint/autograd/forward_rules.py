@@ -11,8 +11,8 @@ from adjoint.autograd.grad_mode import recording
 from adjoint.backends import backend_of
 from adjoint.backends.error_state import IGNORE, STATE
 from adjoint.call import dispatch
+from adjoint.call.arguments import conj, tensors_in
 from adjoint.call.context import current, is_recording
-from adjoint.call.dispatch import conj
 from adjoint.call.layers import Level, needs_below, newest
 from adjoint.call.op_node import OpNode
 from adjoint.call.rule import (
@@ -29,6 +29,7 @@ from adjoint.call.rule import (
     TANGENT,
     Rule,
 )
+from adjoint.call.short_form import path
 from adjoint.ops.arranging.shape import expand
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.op import Op
@@ -165,8 +166,8 @@ def _called(op: Op, args: list[Any]) -> Any:
             if args[i] is not op.defaults[i]:
                 return op.run(args)
         if op.lane == dispatch.UNARY:
-            return dispatch.path.unary(op, args[0])
-        return dispatch.path.binary(op, args[0], args[1])
+            return path.unary(op, args[0])
+        return path.binary(op, args[0], args[1])
     return op.run(args)
 
 
@@ -437,7 +438,7 @@ def through_vjp(op: Op, args: list[Any], tangents: list[Any]) -> tuple[Any, Any]
     """The vjp is linear in its cotangent, and its transpose is the jvp: differentiate twice."""
     inputs: list[Tensor] = []
     given: list[Tensor] = []
-    tensors = dispatch.tensors_in([*args, *tangents])
+    tensors = tensors_in([*args, *tangents])
     lasting = is_recording() and any(needs_below(tensor) for tensor in tensors)
     top = newest(tensors)
     level = None if top is None else top.level

@@ -28,6 +28,7 @@ from adjoint.autograd.function_outputs import Outputs
 from adjoint.autograd.function_tangents import Tangents
 from adjoint.autograd.intermediates import Intermediates
 from adjoint.call import dispatch
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import (
     change,
     change_grad_enabled,
@@ -274,7 +275,7 @@ class FunctionOp(Op):
                 f"vmap: {name} does not have vmap support; give it a vmap staticmethod, or, if its "
                 "methods are made of adjoint's functions, set generate_vmap_rule = True"
             )
-        if dispatch.tensors_in(values[len(values) - len(self.names) :]):
+        if tensors_in(values[len(values) - len(self.names) :]):
             raise NotImplementedError(
                 f"{name}: kwarg-only Tensor args can't be batched; let them be given by position"
             )

@@ -1,17 +1,13 @@
 """The one path of a call: watch → override → promote → backend → record.
 
-`apply` is that path for every op, the user's own included. `unary` and `binary` are its short form
-for ops whose forward is one NumPy function of one or two arguments (the lanes UNARY and BINARY).
-On plain NumPy tensors of one floating type, or one and a Python number, there is nothing to watch,
-override, promote or link, and no list is made (benchmarks/short_path.py says what that gives).
-Inside a transform a layer has a short form as well, `Layer.brief`.
+`apply` is that path for every op, the user's own included; `short_form` is its short form.
 """
 
 from typing import TYPE_CHECKING, Any, Final
 
-from adjoint.autograd.node import ALIGNED, SHORT_DEPTH
 from adjoint.backends import Backend, lookup
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.arguments import has_layer, kinds_of, tensors_in
 from adjoint.call.context import (
     Settings,
     below_innermost_mode,
@@ -30,7 +26,7 @@ from adjoint.call.layers import (
     recorded_at,
     unseen_by,
 )
-from adjoint.call.operators import as_operator
+from adjoint.call.out import refuse_shared, write_out
 from adjoint.call.overriding import (
     answered_elsewhere,
     by_mode,
@@ -52,7 +48,6 @@ from adjoint.call.record import (
     keep_shown,
     link_views,
     needs,
-    node_of,
     pack_all,
     record,
     settle,
@@ -60,21 +55,18 @@ from adjoint.call.record import (
     unlink,
     watch_results,
 )
-from adjoint.dtypes import can_cast, of_python_scalar
+from adjoint.dtypes import of_python_scalar
 from adjoint.tensors.core import (
     CUT_BY_MODE,
     CUT_BY_OP,
     DEFAULT_VIEW,
     F32,
-    F64,
     NDARRAY,
     NUMPY_BACKEND,
-    Spec,
-    TensorCore,
     backend_of,
 )
-from adjoint.tensors.tensor import AS_IS, Tensor, can_operate
-from adjoint.tensors.upper import Calls, upper
+from adjoint.tensors.tensor import AS_IS, Tensor
+from adjoint.tensors.upper import upper
 
 if TYPE_CHECKING:
     from adjoint.call.op_node import OpNode
@@ -87,255 +79,6 @@ UNARY: Final = 1  # forward is one NumPy function of one argument; its rules wan
 BINARY: Final = 2  # the same of two
 GENERAL: Final = 3  # anything that has a forward and rules
 OWN: Final = 4  # the op computes and records its calls by itself: Functions, custom operators
-
-
-# ---- the short form ----
-
-
-class Path(Calls):
-    """The short form of a call, found by Tensor's operators through `upper.calls`."""
-
-    def unary(self, op: "Op", a: Any, operator: bool = False) -> Any:
-        """An op called with one argument."""
-        if isinstance(a, Tensor):
-            settings = current()
-            if settings.plain and op.lane == UNARY:
-                if a.extras is not None:
-                    a.refresh()
-                spec = a.known
-                if spec is None:
-                    spec = a.spec()
-                if spec.short:
-                    if not a.special:
-                        out = op.direct(a.array)
-                        own = out if type(out) is NDARRAY else numpy_backend.asarray(out)
-                        return finished(op, settings, Tensor(own, AS_IS), a, None, spec, None)
-                    found = briefly(op, settings, a, None)
-                    if found is not None:
-                        return found
-                elif spec.launched and not a.special:
-                    out = kernels_of(op, spec).of_one(a.array)
-                    if out is not None:
-                        return finished(op, settings, Tensor(out, AS_IS), a, None, spec, None)
-        elif type(a) is NDARRAY and op.lane == UNARY and not op.looped:
-            return op.direct(a)
-        if operator and answered_elsewhere((a,), {}):
-            return as_operator(op.name, a, None)
-        return apply(op, [a, *op.defaults[1:]])
-
-    def prefixed(self, function: Any, a: Any) -> Any:
-        """An operator before its one argument, of a function that has no short form."""
-        if answered_elsewhere((a,), {}):
-            return as_operator(function.__name__, a, None)
-        return function(a)
-
-    def change(self, function: Any, a: Any, b: Any) -> Any:
-        """An operator that changes its first argument by an in-place op."""
-        if answered_elsewhere((a, b), {}):
-            return as_operator(function.__name__, a, b)
-        return function(a, b) if can_operate(b) else NotImplemented
-
-    def binary(self, op: "Op", a: Any, b: Any, operator: int = 0) -> Any:
-        """An op called with two; as an operator it leaves what it can't work with to the other."""
-        settings = current()
-        if settings.plain and op.lane == BINARY:
-            first: Spec | None = None
-            second: Spec | None = None
-            x, y = a, b
-            short = True
-            if isinstance(a, Tensor):
-                if a.extras is not None:
-                    a.refresh()
-                first = a.known
-                if first is None:
-                    first = a.spec()
-                x = a.array
-                short = first.short and not a.special
-            elif type(a) is not float and type(a) is not int:
-                short = False
-            if not short:
-                pass
-            elif isinstance(b, Tensor):
-                if b.extras is not None:
-                    b.refresh()
-                second = b.known
-                if second is None:
-                    second = b.spec()
-                y = b.array
-                short = second.short and not b.special
-                if first is not None and first is not second:
-                    short = short and first.dtype is second.dtype
-            elif type(b) is not float and type(b) is not int:
-                short = False
-            if short and (first is not None or second is not None):
-                try:
-                    out = op.direct(x, y)
-                except Exception as error:
-                    raise complaint(op, [x, y], error)
-                own = out if type(out) is NDARRAY else numpy_backend.asarray(out)
-                return finished(op, settings, Tensor(own, AS_IS), a, b, first, second)
-            found = briefly(op, settings, a, b)
-            if found is not None:
-                return found
-            if is_launched(a, first) or is_launched(b, second):
-                found = launched(op, settings, a, b)
-                if found is not None:
-                    return found
-        if type(a) is NDARRAY and op.lane == BINARY and not isinstance(b, Tensor):
-            if not op.looped:
-                return op.direct(a, b)
-        if not (can_operate(a) and can_operate(b)):
-            return with_other(op, a, b, operator)
-        if operator and answered_elsewhere((a, b), {}):
-            return as_operator(op.name, a, b, operator == 2)
-        return apply(op, [a, b, *op.defaults[2:]])
-
-    def total(self, one: Any, other: Any) -> Any:
-        """The sum of two arrays on which kernels work: of gradients that meet."""
-        op = upper.operators.add
-        if op.kernels is None:
-            upper.attach_kernels(op, backend_of(one))
-        found = op.kernels.of_two(one, other)
-        return one + other if found is None else found
-
-    def item(self, tensor: Any, index: Any) -> Any:
-        """tensor[index]; asked here, in compiled code, and not where the function begins."""
-        read = upper.operators.getitem
-        if answered_elsewhere((tensor, index), {}):
-            return offered(READ, (tensor, index), {})
-        return read(tensor, index)
-
-    def assign(self, tensor: Any, index: Any, value: Any) -> None:
-        """tensor[index] = value."""
-        if answered_elsewhere((tensor, index, value), {}):
-            offered(WRITE, (tensor, index, value), {})
-        else:
-            upper.operators.setitem_(tensor, index, value)
-
-
-READ: Final[Any] = Tensor.__getitem__  # as those who answer them know them
-WRITE: Final[Any] = Tensor.__setitem__
-
-
-def with_other(op: "Op", a: Any, b: Any, operator: int) -> Any:
-    """A call of two arguments, one of them no tensor and no number: its class may answer."""
-    asked = has_others((a, b), {})
-    if operator:
-        return as_operator(op.name, a, b, operator == 2) if asked else NotImplemented
-    return offered(op, (a, b), {}) if asked else apply(op, [a, b, *op.defaults[2:]])
-
-
-path: Final[Path] = Path()
-upper.calls = path
-
-
-def is_launched(value: Any, spec: Spec | None) -> bool:
-    """Whether kernels may work on an argument of the short form."""
-    return spec is not None and spec.launched and not value.special
-
-
-def kernels_of(op: "Op", spec: Spec) -> Any:
-    """The kernels of an op, traced at the first call on arrays that they are for."""
-    if op.kernels is None:
-        upper.attach_kernels(op, backend_of(spec.array_type))
-    return op.kernels
-
-
-def launched(op: "Op", settings: Settings, a: Any, b: Any) -> Tensor | None:
-    """A call of two arguments by a kernel, of which one is a tensor; None if none takes them."""
-    first: Spec | None = None
-    second: Spec | None = None
-    x, y = a, b
-    if isinstance(a, Tensor):
-        first, x = a.spec(), a.array
-    elif type(a) is not float and type(a) is not int:
-        return None
-    if isinstance(b, Tensor):
-        if b.extras is not None:
-            b.refresh()
-        if b.special:
-            return None
-        second, y = b.spec(), b.array
-    elif type(b) is not float and type(b) is not int:
-        return None
-    spec = second if first is None else first
-    assert spec is not None
-    if first is not None and second is not None and first.array_type is not second.array_type:
-        return None
-    try:
-        out = kernels_of(op, spec).of_two(x, y)
-    except Exception as error:
-        raise complaint(op, [x, y], error)
-    if out is None:
-        return None
-    return finished(op, settings, Tensor(out, AS_IS), a, b, first, second)
-
-
-def finished(
-    op: "Op",
-    settings: Settings,
-    result: Tensor,
-    a: Any,
-    b: Any,
-    first: Spec | None,
-    second: Spec | None,
-) -> Tensor:
-    """The result of a short call, recorded if it must be; an argument without spec is a number."""
-    needed = cut = mask = 0
-    if first is not None:
-        x: Tensor = a
-        cut = x.cut
-        if x.needs_grad:
-            needed = 1
-    if second is not None:
-        y: Tensor = b
-        cut = cut or y.cut
-        if y.needs_grad:
-            needed |= 2
-    if needed and settings.recording:
-        mask = needed & op.ruled
-    if op.node_lane == ALIGNED:  # one record for all tensors that meet and look the same
-        if second is None or first is second:
-            result.known = first
-        elif first is None:
-            result.known = second
-        elif first.shape == second.shape:
-            y.known = result.known = first
-        elif result.array.shape == first.shape:
-            result.known = first
-        elif result.array.shape == second.shape:
-            result.known = second
-    if mask:
-        node_of(op, mask, a, b, None, result, SHORT_DEPTH)
-    elif needed:
-        result.cut = CUT_BY_OP if settings.recording else CUT_BY_MODE
-    elif cut:
-        result.cut = cut
-    if settings.inference:
-        result.inference = True
-    return result
-
-
-def holds_complex(value: Any) -> bool:
-    """Whether a Tensor, an array or a number is complex; rules ask it before they conjugate."""
-    if isinstance(value, TensorCore):
-        value = value.array
-    elif isinstance(value, (float, int)):
-        return False
-    kind = getattr(value, "dtype", None)
-    if kind is F32 or kind is F64:
-        return False
-    return isinstance(value, complex) if kind is None else bool(kind.kind in "cW")
-
-
-def conj(value: Any) -> Any:
-    """Complex conjugate of a Tensor, an array or a number; what is real is returned as it is."""
-    if not holds_complex(value):
-        return value
-    return value.conjugate() if isinstance(value, complex) else upper.operators.conj_physical(value)
-
-
-# ---- the general path ----
 
 
 def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -373,88 +116,6 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             f"{op.name}(): dtype={kind.name} asks for another type than out has, {out.dtype.name}"
         )
     return write_out(op.name, result, out, op.exact_out)
-
-
-def refuse_shared(name: str, tensors: list[Tensor], out: Any, elsewhere: bool = False) -> None:
-    """Refuse a tensor as out= that lies where an argument is read, or where another of its is."""
-    for target in tensors_in([out]):
-        for tensor in tensors:
-            written, read = target.array, tensor.array
-            shared = target is tensor or numpy_backend.overlap(written, read)
-            if shared and elsewhere:
-                shared = target is not tensor and numpy_backend.partly_overlap(written, read)
-            if shared:
-                raise RuntimeError(
-                    f"{name}(): unsupported operation: out shares memory with an argument; clone() "
-                    "the argument first"
-                )
-
-
-def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
-    """Put a result into the tensors given as out=: cast, unless it must fit exactly.
-
-    What can't be cast is a RuntimeError, or of the class that `exact` names.
-    """
-    if isinstance(out, (tuple, list)):
-        pairs = list(zip(out, result, strict=True))
-        for target, value in pairs:
-            _check_out(name, value, target, exact)
-        for target, value in pairs:
-            target.overwrite(value, name)
-        return type(result)(*out) if hasattr(result, "_fields") else out
-    _check_out(name, result, out, exact)
-    return out.overwrite(result, name)
-
-
-def _check_out(name: str, result: Any, out: Any, exact: Any) -> None:
-    """Refuse a tensor given as out= that can't take a result."""
-    if has_layer([result, out]):
-        raise RuntimeError(
-            f"{name}(): it is an out= function, which can't be used inside a transform, nor on "
-            "sparse tensors; use what the function returns"
-        )
-    if result.needs_grad or (out.needs_grad and current().recording):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad"
-        )
-    if type(result.array) is not type(out.array) and result.device != out.device:
-        raise RuntimeError(
-            f"{name}(): expected out to be on {result.device}, where the result is, but it is on "
-            f"{out.device}"
-        )
-    if isinstance(exact, type):
-        if not can_cast(result.dtype, out.dtype):
-            raise exact(
-                f"{name}(): {result.dtype.name} can't be cast to the type of out, {out.dtype.name}"
-            )
-    elif exact and out.dtype is not result.dtype:
-        if result.dtype.name != "bool" or out.dtype.name != "uint8":
-            raise RuntimeError(
-                f"{name}(): expected out of dtype {result.dtype.name}, got {out.dtype.name}"
-            )
-
-
-def tensors_in(values: list[Any]) -> list[Tensor]:
-    """The tensors among the arguments, lists included."""
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            for element in value:
-                if isinstance(element, Tensor):
-                    found.append(element)
-    return found
-
-
-def kinds_of(tensors: list[Tensor]) -> tuple[Any, ...]:
-    """The subclasses among tensors, each once."""
-    found: dict[Any, None] = {}
-    for tensor in tensors:
-        if type(tensor) is not Tensor:
-            found[type(tensor)] = None
-    return tuple(found)
 
 
 def apply(op: "Op", values: list[Any]) -> Any:
@@ -656,30 +317,6 @@ def keep_history(
 
 
 # ---- inside transforms ----
-
-
-def has_layer(tensors: list[Tensor]) -> bool:
-    """Whether one of the arguments takes part in a transform."""
-    for tensor in tensors:
-        if tensor.layer is not None:
-            return True
-    return False
-
-
-def briefly(op: "Op", settings: Settings, a: Any, b: Any) -> Tensor | None:
-    """A call inside a transform by the short form of its layer; None if it must go all the way."""
-    layer = layer_of(a)
-    if layer is None:
-        layer = layer_of(b)
-    return None if layer is None else layer.brief(op, settings, a, b)
-
-
-def layer_of(value: Any) -> Layer | None:
-    """What an argument is inside a transform; None outside, or if it is no tensor."""
-    if isinstance(value, Tensor):
-        layer: Layer | None = value.layer
-        return layer
-    return None
 
 
 def with_first_in(level: Level, values: list[Any]) -> list[Any]:

@@ -5,7 +5,8 @@ import math
 from typing import Any
 
 from adjoint.autograd.forward_ad import zeros_laid_out_as
-from adjoint.call.dispatch import conj, write_out
+from adjoint.call.arguments import conj
+from adjoint.call.out import write_out
 from adjoint.compat.aten_bags import BAGS
 from adjoint.compat.aten_counts import COUNTS
 from adjoint.compat.aten_fourier import FOURIER

@@ -5,7 +5,7 @@ torch.ops.aten has them by name, and modes and classes below autograd see them (
 
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.arguments import conj
 from adjoint.creation.factories import new_zeros, zeros
 from adjoint.ops.arranging.indexing import pick
 from adjoint.ops.elementwise.activation import gelu_back, silu_back

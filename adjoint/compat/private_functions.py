@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from adjoint.call.context import current
-from adjoint.call.dispatch import write_out
+from adjoint.call.out import write_out
 from adjoint.creation.factories import arange, tensor
 from adjoint.dtypes import can_cast, promote_types
 from adjoint.ops.arranging.shape import cat, stack

@@ -9,8 +9,8 @@ from typing import Any, Final
 from adjoint.backends import backend_of, is_array, quiet
 from adjoint.backends.chance import Even, Normal
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.dispatch import write_out
 from adjoint.call.layers import Below, open_levels
+from adjoint.call.out import write_out
 from adjoint.call.overriding import created_by, creating_mode
 from adjoint.creation.from_data import array_of, check_array, fitted, is_row, number
 from adjoint.creation.options import Options, finished, shape_of, sizes_of

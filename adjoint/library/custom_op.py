@@ -14,8 +14,8 @@ from adjoint.autograd.hooks import name_of
 from adjoint.autograd.node import edge_node
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.call import dispatch
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import change_grad_enabled, current, is_recording, set_current
-from adjoint.call.dispatch import tensors_in
 from adjoint.call.held import Attribute, Held
 from adjoint.call.overriding import has_others, offered
 from adjoint.call.record import cut_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.autograd import entry_points
 from adjoint.autograd.function_node import FunctionNode
-from adjoint.call.dispatch import tensors_in
+from adjoint.call.arguments import tensors_in
 from adjoint.creation.factories import empty_like, randn
 from adjoint.dtypes import FLOAT, complex128, float64
 from adjoint.library.custom_op import CustomOpDef, results_of, shared

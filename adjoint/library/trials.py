@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.call.dispatch import tensors_in
+from adjoint.call.arguments import tensors_in
 from adjoint.library.custom_op import CustomOpDef
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op

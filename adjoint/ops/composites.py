@@ -5,9 +5,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from adjoint.call import dispatch
 from adjoint.call.argument_types import flags_of, misplaced, refuse_no_flag
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import current
+from adjoint.call.out import refuse_shared, write_out
 from adjoint.call.overriding import (
     answered_elsewhere,
     created_by,
@@ -140,7 +141,7 @@ def creating(function: Function) -> Function:
             return offered(call, args, kwargs)
         mode = creating_mode()
         around = [*args, kwargs.get("mean"), kwargs.get("std")] if name == "normal" else []
-        if mode is None or dispatch.tensors_in(around):
+        if mode is None or tensors_in(around):
             return function(*args, **kwargs)  # what is drawn around tensors is an op's
         return created_by(mode, name, args, kwargs)
 
@@ -272,13 +273,13 @@ def with_extras(
                 raise
         out = kwargs.pop("out", None) if writes else None
         if out is not None and apart:
-            dispatch.refuse_shared(name, dispatch.tensors_in([*args, *kwargs.values()]), out)
+            refuse_shared(name, tensors_in([*args, *kwargs.values()]), out)
         try:
             result = function(*args, **kwargs)
         except (AttributeError, RuntimeError) as error:
             _refuse_others(function, args, kwargs, error)
             raise
-        return result if out is None else dispatch.write_out(name, result, out, exact_out)
+        return result if out is None else write_out(name, result, out, exact_out)
 
     if writes:
         shown: Any = Shown(function, lambda: with_out(function))

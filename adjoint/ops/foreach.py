@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import current
-from adjoint.call.dispatch import tensors_in
 from adjoint.ops.matrices.matrix_norms import linalg_vector_norm
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper

@@ -15,6 +15,7 @@ from adjoint.autograd.node import ALIGNED, EDGEWISE
 from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.argument_types import flags_of, refuse_no_flag
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
 from adjoint.call.promotion import common_backend
@@ -39,6 +40,7 @@ from adjoint.call.rule import (
     Plan,
     Rule,
 )
+from adjoint.call.short_form import path
 from adjoint.dtypes import float64, refusing_forward
 from adjoint.ops.as_method import AsMethod, as_attribute
 from adjoint.ops.composites import OTHER_WORDS, composite as composite
@@ -178,11 +180,11 @@ class Op(Described):
         if not kwargs:
             count = len(args)
             if count == 1 and self.lane == dispatch.UNARY:
-                return dispatch.path.unary(self, args[0])
+                return path.unary(self, args[0])
             if count == 2 and self.lane == dispatch.BINARY:
                 if self.tensors:
                     self.refuse_numbers(args)
-                return dispatch.path.binary(self, args[0], args[1])
+                return path.binary(self, args[0], args[1])
         return dispatch.call(self, args, kwargs)
 
     def refuse_numbers(self, values: Any) -> None:
@@ -226,7 +228,7 @@ class Op(Described):
 
     def recorded(self, values: list[Any], output: Any) -> Any:
         """A call whose results are known, as tensors without history: recorded, not computed."""
-        tensors = dispatch.tensors_in(values)
+        tensors = tensors_in(values)
         for tensor in tensors:
             tensor.up_to_date()
         backend = common_backend(self, tensors)

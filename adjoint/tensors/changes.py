@@ -16,6 +16,7 @@ from adjoint.autograd.node import (
 )
 from adjoint.autograd.saved_tensors import before_change
 from adjoint.backends.numpy import numpy_backend
+from adjoint.call.arguments import kinds_of, tensors_in
 from adjoint.call.context import (
     Settings,
     current,
@@ -61,9 +62,9 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if (op.mutate is not None or op.lane <= dispatch.BINARY) and mutate_plainly(op, values):
         return target
     settings = current()
-    tensors = dispatch.tensors_in(values)
+    tensors = tensors_in(values)
     if settings.functions:
-        kinds = dispatch.kinds_of(tensors)
+        kinds = kinds_of(tensors)
         return by_mode(settings, function or op.changer.as_method(), kinds, *op.spelled(values))
     if settings.tracing is not None:
         settings.tracing.lift_all(tensors)
@@ -212,7 +213,7 @@ def settle_view(target: Tensor) -> None:
 def draw_in_place(op: "Op", values: list[Any], function: Any) -> Any:
     """Fill a tensor by chance inside transforms; those newer than it need not know more of it."""
     levels = open_levels.get()
-    top = newest(dispatch.tensors_in(values))
+    top = newest(tensors_in(values))
     for level in levels:
         level.check_draw_in_place(op.draws, values[0])
     with Below(1 if top is None else top.level.number + 1):

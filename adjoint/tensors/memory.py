@@ -8,6 +8,7 @@ from adjoint.autograd.node import (
 )
 from adjoint.backends.numpy import numpy_backend
 from adjoint.backends.rooms import address
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import (
     current,
 )
@@ -218,7 +219,7 @@ def refuse_shared(op: "Op", values: list[Any]) -> None:
     if counter is None and not op.apart:
         return
     read = [values[i] for i in op.apart if i] if op.apart else values
-    for tensor in dispatch.tensors_in(read):
+    for tensor in tensors_in(read):
         if tensor is target:
             if not op.apart:
                 continue

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Calls:
-    """The path of a call as Tensor's operators take it; see `call.dispatch`."""
+    """The path of a call as Tensor's operators take it; see `call.short_form`."""
 
     def unary(self, op: "Op", a: Any, operator: bool = False) -> Any:
         """An op of one input; as an operator others know it by Tensor's."""

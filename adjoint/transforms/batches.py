@@ -8,11 +8,13 @@ import warnings
 from typing import Any, Final
 
 from adjoint.call import dispatch
+from adjoint.call.arguments import tensors_in
 from adjoint.call.errors import complaint
 from adjoint.call.layers import Below, Layer, Level, opened, with_layer
 from adjoint.call.op_node import OpNode
 from adjoint.call.promotion import promotion, unwrapped
 from adjoint.call.rule import ALIGN, BATCHED, EACH, FOLD, FRONT, LEAD, MATRICES
+from adjoint.call.short_form import path
 from adjoint.ops.arranging.shape import expand, movedim, reshape, select, stack
 from adjoint.ops.op import Op, rank_of
 from adjoint.tensors.core import NDARRAY, backend_of
@@ -86,7 +88,7 @@ class Batch(Layer):
         """See Layer: a tensor can't get a batch that it does not have."""
         if value_at(self.batch_level, values[0])[1]:
             return
-        if any(value_at(self.batch_level, tensor)[1] for tensor in dispatch.tensors_in(values[1:])):
+        if any(value_at(self.batch_level, tensor)[1] for tensor in tensors_in(values[1:])):
             raise RuntimeError(
                 f"vmap: {name}() can't change a tensor that is one for all elements of the batch "
                 "by values that differ from one to the next; use the form that is not in place, "
@@ -190,7 +192,7 @@ def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
     if op.lane == dispatch.UNARY:
         if values[0].array.ndim < op.short_rank:
             return None
-        return layered(level, dispatch.path.unary(op, first), batched)
+        return layered(level, path.unary(op, first), batched)
     second: Any = values[1]
     if isinstance(second, Tensor):
         layer = second.layer
@@ -211,7 +213,7 @@ def short_call(op: Op, level: BatchLevel, values: list[Any]) -> Tensor | None:
         return None
     if op.short_rank > 0 and not (isinstance(first, Tensor) and isinstance(second, Tensor)):
         return None
-    return layered(level, dispatch.path.binary(op, first, second), batched)
+    return layered(level, path.binary(op, first, second), batched)
 
 
 class BatchCall(OpNode):
@@ -225,7 +227,7 @@ class BatchCall(OpNode):
         self.flags: list[Any] = []  # whether each is batched; a list of them for a list
         self.any_batched = False
         for value in values:
-            if isinstance(value, (list, tuple)) and dispatch.tensors_in([value]):
+            if isinstance(value, (list, tuple)) and tensors_in([value]):
                 below: Any = [self.taken(element) for element in value]
                 self.inner.append([b for b, _ in below])
                 self.flags.append([f for _, f in below])
@@ -260,7 +262,7 @@ class BatchCall(OpNode):
             return self.taken_at_once()
         if self.any_batched:
             first = next(i for i, value in enumerate(self.inner) if isinstance(value, Tensor))
-            others = dispatch.tensors_in(self.logical[first + 1 :])
+            others = tensors_in(self.logical[first + 1 :])
             if not op.draws_by_form or any(value_at(self.level, t)[1] for t in others):
                 raise RuntimeError(
                     f"Vmap does not currently support same randomness with a batched tensor input: "
@@ -381,7 +383,7 @@ class BatchCall(OpNode):
     def promote(self) -> None:
         """Bring arguments to the data type that one element's have: that of a batch may differ."""
         places = self.op.promotes
-        mixed = dispatch.tensors_in([self.logical[i] for i in places])
+        mixed = tensors_in([self.logical[i] for i in places])
         if all(tensor.array.dtype == mixed[0].array.dtype for tensor in mixed):
             return
         kind = promotion(self.op, self.logical)
@@ -406,7 +408,7 @@ class BatchCall(OpNode):
     def tried(self) -> Any:
         """What the op makes of one element, from its shape and type alone: it may refuse it."""
         arrays = [unwrapped(value) for value in self.logical]
-        xp = backend_of(dispatch.tensors_in(self.logical)[0].array).xp
+        xp = backend_of(tensors_in(self.logical)[0].array).xp
         try:
             return dispatch.raw_result(self.op, xp, arrays)
         except Exception as error:

@@ -13,7 +13,7 @@ from adjoint.autograd.forward_rules import (
     pushed,
 )
 from adjoint.autograd.node import ALIGNED, edge_node
-from adjoint.call import dispatch
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import Settings, current
 from adjoint.call.errors import complaint
 from adjoint.call.layers import (
@@ -221,7 +221,7 @@ class Dual(Layer):
             if not lies_in(base, self.dual_level):
                 take_part(self.dual_level, base)
             if base.layer.tangent is None and is_floating(base.array):
-                others = dispatch.tensors_in([tangent_at(self.dual_level, v) for v in values[1:]])
+                others = tensors_in([tangent_at(self.dual_level, v) for v in values[1:]])
                 base.layer.tangent = zeros_beside(base.layer.primal, others)
                 target.layer = None
         if not lies_in(target, self.dual_level):
@@ -328,7 +328,7 @@ def primal_at(level: Level, value: Any) -> Any:
     if isinstance(value, Tensor):
         layer = value.layer
         return layer.primal if layer is not None and layer.level is level else value
-    if isinstance(value, (list, tuple)) and dispatch.tensors_in([value]):
+    if isinstance(value, (list, tuple)) and tensors_in([value]):
         return [primal_at(level, element) for element in value]
     return value
 

@@ -13,6 +13,7 @@ from adjoint.autograd.forward_rules import pushed, through_vjp
 from adjoint.call import dispatch
 from adjoint.call.context import current
 from adjoint.call.layers import opened
+from adjoint.call.short_form import layer_of
 from adjoint.dtypes import FLOAT
 from adjoint.ops.op import TABLE, Op
 from adjoint.tensors.tensor import AS_IS, plain
@@ -168,7 +169,7 @@ def test_the_short_form(name: str, fades: bool) -> None:
             for moved in (tangents, *singles(tangents)):
                 given = [v if t is None else dual(level, v, t) for v, t in zip(args, moved)]
                 expected = dispatch.apply(op, given)
-                layer = next(found for each in given if (found := dispatch.layer_of(each)))
+                layer = next(found for each in given if (found := layer_of(each)))
                 found = layer.brief(op, current(), *(given + [None])[:2])
                 if found is None:  # complex numbers
                     continue

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import Changed, below_innermost_mode, current, set_current
-from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Below, Ground, lies_in, newest
 from adjoint.compat.aten_steps.asking import Steps
 from adjoint.compat.torch_tree.ops import operation_of

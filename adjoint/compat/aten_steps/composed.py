@@ -7,8 +7,8 @@ PyTorch's, a table has a function of the same arguments that is made of PyTorch'
 from typing import Any, Final
 
 from adjoint.amp.autocast_mode import autocast, is_autocast_enabled
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import current
-from adjoint.call.dispatch import tensors_in
 from adjoint.call.half_precision import half_type
 from adjoint.call.layers import lies_in
 from adjoint.compat.aten import PRIVATE

@@ -5,8 +5,8 @@ import itertools
 import math
 from typing import Any, Final
 
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import is_recording
-from adjoint.call.dispatch import tensors_in
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.asking import Steps, unseen
 from adjoint.compat.aten_steps.gradients import scaled

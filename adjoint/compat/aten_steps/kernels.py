@@ -10,17 +10,9 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 from adjoint.backends import backend_of
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import Changed, current
-from adjoint.call.dispatch import (
-    GENERAL,
-    OWN,
-    answered_below,
-    apply_raw,
-    beside,
-    computed,
-    tensors_in,
-    wrap,
-)
+from adjoint.call.dispatch import GENERAL, OWN, answered_below, apply_raw, beside, computed, wrap
 from adjoint.call.promotion import common_backend
 from adjoint.compat import aten_forms
 from adjoint.compat.aten_steps.composed import WITHOUT_AUTOCAST, composed

@@ -10,8 +10,8 @@ from adjoint.autograd import grad_mode
 from adjoint.autograd.entry_points import grad as gradient_of
 from adjoint.autograd.function import Function
 from adjoint.autograd.function_node import FunctionNode
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import current, is_recording
-from adjoint.call.dispatch import tensors_in
 from adjoint.call.record import unlink
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.aten_steps.asking import SINGLE, Steps, meant

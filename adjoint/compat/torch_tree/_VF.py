@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.call.dispatch import write_out
+from adjoint.call.out import write_out
 from adjoint.compat.aten_parts import convolution as convolution
 from adjoint.compat.recurrent_functions import (
     gru as gru,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.call.dispatch import write_out
+from adjoint.call.out import write_out
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import dtype
 from adjoint.ops.annotations import Array, Value

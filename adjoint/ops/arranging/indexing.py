@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.backends import is_array
-from adjoint.call.dispatch import holds_complex
+from adjoint.call.arguments import holds_complex
 from adjoint.dtypes import fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.call.dispatch import write_out
+from adjoint.call.out import write_out
 from adjoint.dtypes import int64
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.indexing import lifted

@@ -7,7 +7,7 @@ of the base replays it. Views by strides are in strided.py, further copies in ar
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.arguments import conj
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import INTEGER, category_of, dtype as data_type, int64
 from adjoint.ops.annotations import Array, Value, Values

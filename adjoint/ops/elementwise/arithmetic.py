@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.arguments import conj, holds_complex
 from adjoint.dtypes import BOOL, INTEGER, category_of, fitted_integer, refuse_factor
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.comparison import kind_of, refuse_complex

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.arguments import conj, holds_complex
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import complex32, complex64, complex128, float16
 from adjoint.ops.annotations import Array, Value

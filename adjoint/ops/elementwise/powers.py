@@ -4,7 +4,7 @@ import cmath
 import math
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.arguments import conj, holds_complex
 from adjoint.dtypes import BOOL, FLOAT, INTEGER, float16, float64, int64
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.arithmetic import floor_divide, mul

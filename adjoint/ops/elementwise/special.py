@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.arguments import conj
 from adjoint.call.half_precision import is_half
 from adjoint.dtypes import FLOAT, can_cast, category_of, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.arguments import conj
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.op import elementwise

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from adjoint.call.dispatch import conj, write_out
+from adjoint.call.arguments import conj
+from adjoint.call.out import write_out
 from adjoint.dtypes import refuse_factor
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, unsqueeze

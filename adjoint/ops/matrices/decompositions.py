@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.arguments import conj, holds_complex
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import constant_pad_nd, tril, triu

@@ -5,7 +5,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.call.dispatch import conj, write_out
+from adjoint.call.arguments import conj
+from adjoint.call.out import write_out
 from adjoint.dtypes import promote_types
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, permute

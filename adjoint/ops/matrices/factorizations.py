@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from adjoint.call.dispatch import write_out
+from adjoint.call.out import write_out
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import expand, transpose

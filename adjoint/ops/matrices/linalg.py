@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from adjoint.call.dispatch import conj
+from adjoint.call.arguments import conj
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Operand, Value

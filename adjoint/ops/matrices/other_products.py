@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.arguments import conj
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Value

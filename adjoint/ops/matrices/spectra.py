@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from adjoint.call.arguments import conj, holds_complex
 from adjoint.call.context import is_recording
-from adjoint.call.dispatch import conj, holds_complex
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.shape import flip, narrow, squeeze, unsqueeze

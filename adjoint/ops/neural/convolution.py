@@ -9,7 +9,7 @@ import operator
 from typing import Any, SupportsIndex
 
 from adjoint.backends.convolution import Layout
-from adjoint.call.dispatch import conj
+from adjoint.call.arguments import conj
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Value

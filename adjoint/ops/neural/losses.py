@@ -4,7 +4,7 @@ import math
 import warnings
 from typing import Any
 
-from adjoint.call.dispatch import holds_complex
+from adjoint.call.arguments import holds_complex
 from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.arguments import conj
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32, refuse_kinds

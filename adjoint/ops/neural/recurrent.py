@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.arguments import conj, holds_complex
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import float32

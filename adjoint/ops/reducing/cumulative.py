@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from adjoint.call.dispatch import conj
+from adjoint.call.arguments import conj
 from adjoint.call.half_precision import cast, is_half
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of

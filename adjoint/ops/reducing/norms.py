@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex, write_out
+from adjoint.call.arguments import conj, holds_complex
+from adjoint.call.out import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import clone

@@ -5,7 +5,7 @@ import math
 import warnings
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.arguments import conj, holds_complex
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of, from_numpy_dtype, int64

@@ -3,7 +3,8 @@
 import warnings
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex, write_out
+from adjoint.call.arguments import conj, holds_complex
+from adjoint.call.out import write_out
 from adjoint.dtypes import FLOAT, bool_, category_of, refuse_kinds
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.conversion import clone

@@ -12,7 +12,7 @@ from typing import Any
 
 from adjoint.backends.chance import Even, Normal, cast
 from adjoint.backends.numpy import host as np
-from adjoint.call.dispatch import write_out
+from adjoint.call.out import write_out
 from adjoint.call.rule import FRONT, LEAD
 from adjoint.dtypes import BOOL, FLOAT, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Operand, Value

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.call.dispatch import conj, holds_complex
+from adjoint.call.arguments import conj, holds_complex
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import get_default_dtype
 from adjoint.ops.annotations import Array, Value

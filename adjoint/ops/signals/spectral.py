@@ -3,7 +3,7 @@
 import warnings
 from typing import Any
 
-from adjoint.call.dispatch import holds_complex
+from adjoint.call.arguments import holds_complex
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops.annotations import Value
 from adjoint.ops.arranging.arrange import constant_pad_nd, pad

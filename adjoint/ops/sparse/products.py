@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from adjoint.call.arguments import conj
 from adjoint.call.context import is_recording
-from adjoint.call.dispatch import conj
 from adjoint.dtypes import FLOAT
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import sparse_coo, sparse_csr, strided

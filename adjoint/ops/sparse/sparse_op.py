@@ -3,6 +3,7 @@
 from typing import Any, NoReturn
 
 from adjoint.call import dispatch
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import Changed, current
 from adjoint.ops.op import Op
 from adjoint.ops.sparse.layers import as_tensor
@@ -26,7 +27,7 @@ class SparseOp(Op):
         if settings.modes:
             result = dispatch.asked_below(settings, False, self, values)
         else:
-            xp = backend_of(dispatch.tensors_in(values)[0].spec().array_type).xp
+            xp = backend_of(tensors_in(values)[0].spec().array_type).xp
             with Changed({"grad_enabled": False}):
                 result = dispatch.run_forward(self, xp, values)
         recorded = settings.recording and bool(self.inputs)

@@ -11,7 +11,7 @@ from typing import Any
 
 from adjoint.autograd.graph_task import current_task
 from adjoint.backends import backend_of
-from adjoint.call import dispatch
+from adjoint.call.arguments import tensors_in
 from adjoint.ops.op import Op
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -168,7 +168,7 @@ def _can_keep(op: Any, values: list[Any]) -> bool:
     """Whether a result alone can stand for the call."""
     if not isinstance(op, Op) or not op.stands_for_calls():
         return False
-    return not any(tensor.special for tensor in dispatch.tensors_in(values))
+    return not any(tensor.special for tensor in tensors_in(values))
 
 
 def create_selective_checkpoint_contexts(

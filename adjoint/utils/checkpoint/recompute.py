@@ -17,8 +17,9 @@ from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import current_task
 from adjoint.autograd.hooks import add_note, traceable
 from adjoint.autograd.saved_tensors import SavedTensor
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import Changed, current, is_recording
-from adjoint.call.dispatch import OWN, tensors_in
+from adjoint.call.dispatch import OWN
 from adjoint.call.held import Held
 from adjoint.call.op_node import OpNode
 from adjoint.call.record import inputs_to_keep

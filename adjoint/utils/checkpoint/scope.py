@@ -16,6 +16,7 @@ from typing import Any
 from adjoint.autograd.hooks import traceable
 from adjoint.autograd.saved_tensors import SavedTensor, check_version, pack
 from adjoint.call import dispatch
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import Changed, Settings, replaced
 from adjoint.ops.op import Op
 from adjoint.ops.sampling import random
@@ -376,7 +377,7 @@ class checkpoint_scope(Watcher):
 
     def call(self, op: Any, values: list[Any]) -> Any:
         """Note a call, and of what its results are made."""
-        tensors = dispatch.tensors_in(values)
+        tensors = tensors_in(values)
         recording = self.recording
         if recording is None or not _repeatable(op, tensors):
             return op.run(values)

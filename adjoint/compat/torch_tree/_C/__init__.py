@@ -7,13 +7,13 @@ from typing import Any
 from adjoint.autograd import graph
 from adjoint.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import (
     change_grad_enabled,
     current,
     is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled,
 )
-from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import change_tracking, open_levels
 from adjoint.compat import pytorch_names
 from adjoint.compat.aten_forms import bound

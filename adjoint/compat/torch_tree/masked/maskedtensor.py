@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from adjoint import masked
 from adjoint.autograd.function import Function
-from adjoint.call.dispatch import tensors_in
+from adjoint.call.arguments import tensors_in
 from adjoint.compat.overridable import behind
 from adjoint.compat.torch_tree.ops import operation_of
 from adjoint.compat.torch_tree.utils._python_dispatch import make_wrapper_subclass

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import (
     Changed,
     Scope,
@@ -19,7 +20,6 @@ from adjoint.call.context import (
     current,
     replaced,
 )
-from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import Layer, lies_in
 from adjoint.compat import dispatched_looks
 from adjoint.compat.aten_forms import bound

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from adjoint.autograd.profiler import record_function
+from adjoint.call.arguments import tensors_in
 from adjoint.call.context import current
-from adjoint.call.dispatch import tensors_in
 from adjoint.call.layers import lies_in
 from adjoint.compat.aten_steps.answering import GROUND
 from adjoint.compat.private_functions import OF_TYPES
