@@ -6,6 +6,7 @@ memory of the graph before each launch, and what the function makes anew is copi
 the host is called, the graph is parted: it is launched part by part (docs/notes/compile.md).
 """
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -483,7 +484,7 @@ def _captured(
         call.forget()
     for room, values in capturing.fills:
         cupy_graphs.fill(room, values)
-    mark_escaped(capturing.name, capturing.graph.owns)
+    mark_escaped(capturing.name, capturing.graph.owns, gc.get_objects())
     records = capturing.lifted.values()
     leaves = [r.tensor for r in records if type(r.place) is Place and r.needs_grad]
     reads = Reads([function, *capturing.modules.values()], capturing.host_calls)

@@ -26,9 +26,40 @@ def _refuse(kind: Any) -> None:
 register_recogniser(_refuse)
 
 
-def mark_escaped(name: str, is_inside: Callable[[Any], bool]) -> None:
+class Newcomers:
+    """What Python makes inside: while the collector rests, objects stay in its first generation.
+
+    To look at all others as well takes longer than the trace of a small program.
+    """
+
+    def __init__(self) -> None:
+        self.collects = gc.isenabled()
+        self.runs = _runs()
+
+    def __enter__(self) -> "Newcomers":
+        return self
+
+    def begin(self) -> None:
+        """Let the collector rest, from inside: no signal leaves it so."""
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self.collects:
+            gc.enable()
+
+    def found(self) -> list[Any]:
+        """Those made since it began; all that Python holds if the collector ran all the same."""
+        return gc.get_objects(0 if _runs() == self.runs else None)
+
+
+def _runs() -> list[int]:
+    """How often the collector has run, by generation."""
+    return [generation["collections"] for generation in gc.get_stats()]
+
+
+def mark_escaped(name: str, is_inside: Callable[[Any], bool], among: list[Any]) -> None:
     """Let all tensors that still hold tracers, or memory of a graph, refuse to be used."""
-    for each in gc.get_objects():
+    for each in among:
         if issubclass(type(each), TensorCore) and is_inside(each.array):
             shape = list(each.array.shape)
             reason = (

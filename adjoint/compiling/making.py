@@ -9,7 +9,7 @@ from typing import Any
 from adjoint.backends import xla
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import AgainError, CompileError, untraceable
-from adjoint.compiling.escapes import mark_escaped
+from adjoint.compiling.escapes import Newcomers, mark_escaped
 from adjoint.compiling.guards import PythonState, guards_of, refuse_iterators
 from adjoint.compiling.outcomes import Outcome, outcome_of
 from adjoint.compiling.places import Place
@@ -23,6 +23,15 @@ from adjoint.tensors.tensor import Tensor
 
 def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: Any) -> Program:
     """The program of a call; everything is as before when it is made, or can't be."""
+    with Newcomers() as newcomers:
+        newcomers.begin()
+        program = _traced(function, tracing, args, kwargs)
+        mark_escaped(tracing.name, xla.is_traced, newcomers.found())
+    return program
+
+
+def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: Any) -> Program:
+    """The same, while tensors that have left the trace still hold tracers."""
     name = tracing.name
     outcomes: list[Outcome] = []
     leaves, _ = tree_flatten((args, kwargs))
@@ -84,7 +93,6 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
         call.forget()
     outcomes.clear()
     tracing.sharing.clear()
-    mark_escaped(name, xla.is_traced)
     return program
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import functools
+import gc
 import inspect
 import io
 import pickle
@@ -860,6 +861,33 @@ def test_wherever_a_tensor_has_escaped_to(keep, use):
     adjoint.compile(lambda x: keep(x, place), warm_up=0)(batch())
     with pytest.raises(CompileError, match="made inside the compiled .*, and kept elsewhere"):
         use(place)
+
+
+@pytest.mark.parametrize("collects", [True, False])
+@pytest.mark.filterwarnings("ignore:compile. .* while it is traced")
+def test_the_collector_goes_on_as_before_and_may_run_inside(collects):
+    place = Place()
+    place.all = []
+
+    def kept(x, fails):
+        place.all.append(x * 2)
+        gc.collect()
+        if fails:
+            raise KeyError("here")
+        return x + 1
+
+    (gc.enable if collects else gc.disable)()
+    try:
+        step = adjoint.compile(kept, warm_up=0)
+        step(batch(), fails=False)
+        assert gc.isenabled() is collects
+        with pytest.raises(KeyError, match="here"):
+            step(batch(), fails=True)
+        assert gc.isenabled() is collects
+    finally:
+        gc.enable()
+    with pytest.raises(CompileError, match="made inside the compiled"):
+        place.all[0].tolist()
 
 
 def test_states_of_generators_are_those_of_each_call():
