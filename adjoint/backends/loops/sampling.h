@@ -59,6 +59,7 @@ static void turn_f64(const char *from, npy_intp m, npy_intp n, npy_intp line, ch
             found->parts[d] = at - lows[d];                                                        \
             all *= sizes[d];                                                                       \
         }                                                                                          \
+        WRITTEN_OUT                                                                                \
         for (int corner = 0; corner < 1 << sides; corner++) {                                      \
             npy_intp number = 0;                                                                   \
             int inside = 1;                                                                        \

@@ -29,6 +29,13 @@
 #define IN_ANY_ORDER
 #endif
 
+/* A few steps, always as many, are written out, whatever size the compiler would mind. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define WRITTEN_OUT _Pragma("GCC unroll 16")
+#else
+#define WRITTEN_OUT
+#endif
+
 /* A loop is turned into vector instructions only if it calls nothing. */
 #if defined(__GNUC__)
 #define WHOLE __attribute__((flatten))

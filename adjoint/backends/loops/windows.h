@@ -50,6 +50,7 @@ typedef npy_int64 LongNumbers __attribute__((vector_size(ABREAST_WINDOWS * 4)));
 typedef double LongElements __attribute__((vector_size(ABREAST_WINDOWS * 4)));
 
 static inline void elements_f64(LongElements *met, const LongNumbers *places, const double *image) {
+    WRITTEN_OUT
     for (int lane = 0; lane < ABREAST_WINDOWS / 2; lane++) (*met)[lane] = image[(*places)[lane]];
 }
 
@@ -76,9 +77,11 @@ static inline void elements_f64(LongElements *met, const LongNumbers *places, co
                 if (near) {                                                                        \
                     npy_int32 listed[MANY];                                                        \
                     memcpy(listed, given.lists[0] + list, sizeof(listed));                         \
+                    WRITTEN_OUT                                                                    \
                     for (int lane = 0; lane < MANY; lane++) places[lane] = listed[lane] + on;      \
                     elements_##S(&met, &places, (const T *)given.images[0]);                       \
                 } else {                                                                           \
+                    WRITTEN_OUT                                                                    \
                     for (int lane = 0; lane < MANY; lane++) {                                      \
                         const npy_int32 place = *(const npy_int32 *)(given.lists[lane] + list);    \
                         places[lane] = place + on;                                                 \
@@ -95,6 +98,7 @@ static inline void elements_f64(LongElements *met, const LongNumbers *places, co
                 T *values = (T *)ROW(2 + apart, row) + window;                                     \
                 npy_int64 *numbers = (npy_int64 *)ROW(3 + apart, row) + window;                    \
                 memcpy(values, &best, sizeof(best));                                               \
+                WRITTEN_OUT                                                                        \
                 for (int lane = 0; lane < MANY; lane++) numbers[lane] = at[lane];                  \
                 continue;                                                                          \
             }                                                                                      \
