@@ -154,6 +154,8 @@ def zeros(*size: Any, **options: Any) -> Tensor:
 
 def _without_values(name: str, shape: tuple[int, ...], options: dict[str, Any]) -> Tensor:
     """A sparse tensor of zeros."""
+    if options.get("out") is not None and options["out"].layout != options["layout"]:
+        raise RuntimeError(f"{name}(): the layout does not match that of out, a strided tensor")
     asked = Options(name, {key: value for key, value in options.items() if key != "layout"})
     made: Tensor = blank(shape, asked.kind(), asked.device, options["layout"])
     return made.requires_grad_() if asked.requires_grad else made
@@ -612,8 +614,15 @@ def _bounded(name: str, names: tuple[str, ...], args: Any, options: Any) -> dict
     return _collected(name, names if count == len(names) else names[1:], args, options)
 
 
+def _whole(name: str, key: str, value: Any) -> int:
+    """A bound as an int; numbers that were not whole to begin with are refused."""
+    if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}(): {key} must be an int, not {type(value).__name__}")
+    return operator.index(value)
+
+
 def _integers(shape: Any, given: Any, kind: dtype, asked: Options, generator: Any) -> Tensor:
-    low, high = int(number(given.get("low", 0))), int(number(given["high"]))
+    low, high = (_whole(asked.name, key, given.get(key, 0)) for key in ("low", "high"))
     stream = chosen(generator)
     made: Tensor = _drawn(
         asked, shape, lambda sizes: draw_integers(sizes, kind.numpy_dtype, low, high, stream)
