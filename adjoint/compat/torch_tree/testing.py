@@ -183,7 +183,7 @@ def _bounds(kind: Any, low: float | None, high: float | None, whole: bool) -> tu
     """The bounds of random numbers, brought to what a data type can hold."""
     least = (0 if kind is dtypes.bool_ else -9) if low is None else low
     most = (2 if kind is dtypes.bool_ else 10 if whole else 9) if high is None else high
-    if least != least or most != most or (least >= most if whole else least > most):
+    if math.isnan(least) or math.isnan(most) or least > most or (whole and least == most):
         raise ValueError(f"make_tensor: low must be below high, got {least} and {most}")
     if kind is dtypes.bool_:
         limits: tuple[float, float] = (0, 2)

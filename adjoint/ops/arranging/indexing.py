@@ -28,7 +28,14 @@ from adjoint.ops.arranging.index_parts import (
 from adjoint.ops.arranging.picked_order import picked
 from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatten, reshape, select
 from adjoint.ops.batch_rules import of_rank, refusal
-from adjoint.ops.dims import along, broadcast_shape, check_index_type, check_positions, normal_dim, product
+from adjoint.ops.dims import (
+    along,
+    broadcast_shape,
+    check_index_type,
+    check_positions,
+    normal_dim,
+    product,
+)
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.changes import apply_inplace
@@ -274,7 +281,9 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
 
 
 def _fills(parts: tuple[Any, ...], value: Any) -> bool:
-    """Whether a mask alone is filled with a single number, which PyTorch casts."""
+    """Whether a mask alone is filled with a number, or a bool alone is given: PyTorch casts."""
+    if len(parts) == 1 and isinstance(parts[0], bool):
+        return True
     return value.ndim == 0 and _is_one_mask(parts)
 
 

@@ -27,7 +27,14 @@ from adjoint.ops.arranging.scattering import scatter_reduce
 from adjoint.ops.arranging.shape import basic_index, expand, reshape, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.batch_rules import of_rank, with_batch
-from adjoint.ops.dims import along, broadcast_shape, check_index_type, check_positions, normal_dim, product
+from adjoint.ops.dims import (
+    along,
+    broadcast_shape,
+    check_index_type,
+    check_positions,
+    normal_dim,
+    product,
+)
 from adjoint.ops.elementwise.selection import choose, clamp
 from adjoint.ops.op import composite, linear
 from adjoint.ops.reducing.cumulative import cumsum
@@ -209,7 +216,8 @@ def _check_flat(index: Any) -> None:
 def _number_of_slices(xp: Any, index: Any, value: Any, kind: Any) -> Any:
     """The number that slices are filled with, after refusing another kind of index."""
     check_index_type(xp, index, IndexError)
-    if kind.kind == "b" and (isinstance(value, complex) or getattr(value, "dtype", kind).kind in "cW"):
+    held = getattr(value, "dtype", kind).kind in "cW" or isinstance(value, complex)
+    if kind.kind == "b" and held:
         raise RuntimeError("index_fill(): a complex number can't be written into a tensor of bool")
     return as_scalar(xp, value, kind)
 

@@ -96,7 +96,9 @@ def _between_rounded(numpy_dtype: Any, low: int, high: int) -> tuple[int, int]:
         last = np.nextafter(last, kind(-math.inf))
         high = min(high, int(last) + 1)
     if low >= high:
-        raise RuntimeError(f"{from_numpy_dtype(numpy_dtype).name} has no integer from {low} to {high}")
+        raise RuntimeError(
+            f"{from_numpy_dtype(numpy_dtype).name} has no integer from {low} to {high}"
+        )
     return low, high
 
 
