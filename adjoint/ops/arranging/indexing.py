@@ -574,7 +574,8 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     if input.ndim == 0 and index.size != 1:
         raise RuntimeError(f"a 0-d tensor has one element to select, not {index.size}")
     length = lifted(input).shape[axis]
-    check_positions(xp, index, length, IndexError if length else RuntimeError)
+    error = IndexError if input.size or input.ndim < 2 else RuntimeError
+    check_positions(xp, index, length, error)
     found = xp.take(lifted(input), lifted(index), axis=axis)
     return found if input.ndim else found.reshape(())
 
