@@ -43,6 +43,8 @@ class dtype:
 
     def to_complex(self) -> "dtype":
         """The complex type whose parts are this one."""
+        if self.category < FLOAT:
+            raise RuntimeError(f"no complex type has parts of {self.name}")
         return _COMPLEX_OF.get(self, self)
 
 

@@ -55,11 +55,16 @@ def _thread_pools() -> Any:
         return None
 
 
+_MOST = 2**31 - 1
+
+
 def _check_count(name: str, count: Any) -> None:
     if isinstance(count, bool) or not isinstance(count, int):
         raise RuntimeError(f"{name}() expects an int, but got {type(count).__name__}")
     if count < 1:
         raise RuntimeError(f"{name}() expects a positive integer, but got {count}")
+    if count > _MOST:
+        raise ValueError(f"{name}() expects at most {_MOST}, but got {count}")
 
 
 def set_num_threads(num: int) -> None:

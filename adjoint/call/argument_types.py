@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin
 _ARRAYS = ("Array", "Tensor")  # by name: those classes belong to higher layers
 # What PyTorch looks at in Python, and so takes for true or false whatever it is.
 _LOOSE_FLAGS = ("center", "get_infos", "inplace", "return_indices")
+FACTORS = frozenset(("alpha", "beta", "value"))  # numbers in most functions, and asked for by name
 _LOOSE_FUNCTIONS = ("gaussian_nll_loss", "multi_head_attention_forward")
 _WORDS = {"Array": "a Tensor", "Tensor": "a Tensor", "complex": "a number", "float": "a number"}
 
@@ -45,6 +46,14 @@ def refuse_no_flag(name: str, parameter: str, value: Any, optional: bool) -> Non
     if type(value).__name__ in ("bool", "bool_") or (optional and value is None):
         return
     raise TypeError(f"{name}(): argument '{parameter}' must be bool, not {type(value).__name__}")
+
+
+def refuse_no_number(name: str, parameter: str, value: Any) -> None:
+    """Refuse a tensor for a number without a derivative, unless it is one and needs none."""
+    if value.ndim or value.requires_grad:
+        raise TypeError(
+            f"{name}(): argument '{parameter}' must be a number, not a Tensor; call .item() on it"
+        )
 
 
 def _fits(value: Any, kind: Any, strict: bool) -> bool:

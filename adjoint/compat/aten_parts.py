@@ -140,6 +140,8 @@ def max_pool3d_with_indices(
 
 def index(input: Any, indices: Any) -> Any:
     """A copy of what tensors name, one for each dimension; None for all of one."""
+    if not len(indices):
+        raise IndexError("index(): one tensor at least must be given")
     return pick(input, tuple(_ALL if each is None else each for each in indices))
 
 

@@ -4,9 +4,9 @@ import math
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
-from adjoint.backends import backend_of, is_array, quiet
+from adjoint.backends import backend_of, is_array
 from adjoint.backends.chance import Even, Normal
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.layers import Below, open_levels
@@ -23,7 +23,6 @@ from adjoint.dtypes import (
     as_dtype,
     default_complex,
     dtype,
-    float32,
     float64,
     get_default_dtype,
     int64,
@@ -39,6 +38,7 @@ from adjoint.ops.arranging.conversion import (
 )
 from adjoint.ops.composites import creating, lifting, overridable_by_modes
 from adjoint.ops.sampling.random import draw_integers, normal_from
+from adjoint.ops.spacing import spaced
 from adjoint.ops.sparse.layers import blank
 from adjoint.random import chosen
 from adjoint.tensors.size import Size
@@ -154,6 +154,8 @@ def zeros(*size: Any, **options: Any) -> Tensor:
 
 def _without_values(name: str, shape: tuple[int, ...], options: dict[str, Any]) -> Tensor:
     """A sparse tensor of zeros."""
+    if options.get("out") is not None and options["out"].layout != options["layout"]:
+        raise RuntimeError(f"{name}(): the layout does not match that of out, a strided tensor")
     asked = Options(name, {key: value for key, value in options.items() if key != "layout"})
     made: Tensor = blank(shape, asked.kind(), asked.device, options["layout"])
     return made.requires_grad_() if asked.requires_grad else made
@@ -435,23 +437,10 @@ def linspace(start: Any, end: Any, steps: int, **options: Any) -> Tensor:
     if _is_batched(start) or _is_batched(end):
         each: Tensor = _spaced_each(start, end, steps, kind).to(kind)
         return each
-    wide = _WIDER.get(kind)
-    if wide is not None and steps > 1 and asked.xp.valued():
-        return asked.listed(_fused(start, end, steps, kind.numpy_dtype.type, wide))
+    exact = spaced(start, end, steps, kind.numpy_dtype) if asked.xp.valued() else None
+    if exact is not None:
+        return asked.listed(exact)
     return asked.listed(_spaced(start, end, steps, asked.xp).astype(kind.numpy_dtype))
-
-
-_WIDER: Final = {float32: np.float64, float64: np.longdouble}
-
-
-def _fused(start: Any, end: Any, steps: int, narrow: Any, wide: Any) -> Any:
-    """Spaced numbers, rounded as PyTorch's: once for the step, and once for each of them."""
-    with quiet():
-        first, last = narrow(start), narrow(end)
-        step = wide((last - first) / narrow(steps - 1))
-        places = np.arange(steps)
-        rising, falling = first + step * places, last - step * (steps - 1 - places)
-        return np.where(places < steps // 2, rising, falling).astype(narrow)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Tensor:
@@ -612,8 +601,15 @@ def _bounded(name: str, names: tuple[str, ...], args: Any, options: Any) -> dict
     return _collected(name, names if count == len(names) else names[1:], args, options)
 
 
+def _whole(name: str, key: str, value: Any) -> int:
+    """A bound as an int; numbers that were not whole to begin with are refused."""
+    if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name}(): {key} must be an int, not {type(value).__name__}")
+    return operator.index(value)
+
+
 def _integers(shape: Any, given: Any, kind: dtype, asked: Options, generator: Any) -> Tensor:
-    low, high = int(number(given.get("low", 0))), int(number(given["high"]))
+    low, high = (_whole(asked.name, key, given.get(key, 0)) for key in ("low", "high"))
     stream = chosen(generator)
     made: Tensor = _drawn(
         asked, shape, lambda sizes: draw_integers(sizes, kind.numpy_dtype, low, high, stream)

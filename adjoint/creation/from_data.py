@@ -10,12 +10,14 @@ from adjoint.dtypes import (
     BOOL,
     COMPLEX,
     FLOAT,
+    bool_,
     dtype,
     from_numpy_dtype,
     get_default_dtype,
     int64,
     of_python_scalar,
     promote_types,
+    uint64,
 )
 from adjoint.tensors.concrete import concrete, has_values
 from adjoint.tensors.tensor import Tensor
@@ -103,7 +105,7 @@ def _of_sequence(data: Any, kind: dtype | None) -> Any:
     found = _inferred(kinds, special)
     if any(isinstance(value, Tensor) for value in special):
         data = _plain(data)
-    return _converted(data, shape, kind or found)
+    return _converted(data, shape, kind or found, found.category < FLOAT)
 
 
 def _survey(data: Any, shape: list[int], level: int, kinds: set[Any], special: list[Any]) -> None:
@@ -167,8 +169,8 @@ def _plain(data: Any) -> Any:
     return [_plain(element) for element in data] if is_row(data) else data
 
 
-def _converted(data: Any, shape: list[int], kind: dtype) -> Any:
-    """Nested numbers as an array of a data type, if they fit."""
+def _converted(data: Any, shape: list[int], kind: dtype, whole: bool) -> Any:
+    """Nested numbers, integers alone or others too, as an array of a data type, if they fit."""
     if 0 in shape:
         return np.empty(shape, kind.numpy_dtype)
     try:
@@ -177,6 +179,12 @@ def _converted(data: Any, shape: list[int], kind: dtype) -> Any:
             natural = np.array(data, dtype=kind.numpy_dtype)
     except (OverflowError, ValueError) as error:
         raise RuntimeError(f"the values can't be converted to {kind.name}: {error}") from None
+    if natural.dtype.kind == "f" and whole and kind.category < FLOAT:
+        natural = np.array(data, dtype=object)  # integers that no type of NumPy's has together
+    if natural.dtype.kind == "O" and kind is bool_:
+        natural = natural.astype(bool)
+    if natural.dtype.kind == "O" and kind is uint64 and natural.min() >= 0:
+        natural = natural.astype(uint64.numpy_dtype)
     too_large = natural.dtype == "uint64" and natural.max() > np.iinfo("int64").max
     if natural.dtype.kind == "O" or (too_large and kind is int64):
         raise ValueError("an integer is too large for int64; write it as a float, or split it")

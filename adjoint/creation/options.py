@@ -8,7 +8,7 @@ from adjoint.backends import Namespace, backend_for
 from adjoint.backends.numpy import host
 from adjoint.call.context import current, is_inference_mode_enabled
 from adjoint.call.layers import newest_level
-from adjoint.device import device, get_default_device
+from adjoint.device import device, device as as_device, get_default_device
 from adjoint.dtypes import as_dtype, dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import strided
 from adjoint.tensors.core import NDARRAY, backend_of
@@ -65,6 +65,9 @@ class Options:
                 f"{name}(): dtype {as_dtype(kind).name} does not match dtype of out "
                 f"({out.dtype.name})"
             )
+        place = given.get("device")
+        if out is not None and place is not None and as_device(place).type != out.device.type:
+            raise RuntimeError(f"{name}(): device {place} does not match that of out, {out.device}")
         self.name = name
         self.out = out
         self.dtype = kind if out is None else out.dtype

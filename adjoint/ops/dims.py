@@ -95,6 +95,15 @@ def check_positions(xp: Any, index: Any, size: int, error: type[Exception] = Run
         raise error(f"index {worst} is out of bounds for a dimension of size {size}")
 
 
+def check_index_type(
+    xp: Any, index: Any, error: type[Exception] = RuntimeError, short: bool = False
+) -> None:
+    """Refuse an index of another type than int64, or than int32 too where it may be short."""
+    if not xp.are_indices(index) and not (short and index.dtype == "int32"):
+        wanted = "int64 or int32" if short else "int64"
+        raise error(f"expected an index tensor of {wanted}, got {index.dtype}")
+
+
 def broadcast_shape(*shapes: Any) -> tuple[int, ...]:
     """The shape that arrays of these shapes have together."""
     ndim = max((len(shape) for shape in shapes), default=0)

@@ -45,12 +45,19 @@ def _foreach(name: str) -> Callable[..., Any]:
             given = next((each for each in names if each in options), None)
             if given is None:
                 break
-            others = (*others, options.pop(given))
+            value = options.pop(given)
+            alone = given == "value" and isinstance(value, Tensor) and not value.ndim
+            others = (*others, value.item() if alone else value)
         found = _seen(f"_foreach_{name}", tensors, *others, **options)
         if found is not NotImplemented:
             return tensors if name.endswith("_") else tuple(found)
-        if places is _PRODUCT and len(others) == len(places) and isinstance(others[-1], Tensor):
-            others = (*others[:-1], others[-1].tolist())
+        if len(others) == len(places) and others and isinstance(others[-1], Tensor):
+            last, rank = others[-1], int(places is _PRODUCT)
+            if places in (_PRODUCT, _OTHER) and last.ndim != rank:
+                raise RuntimeError(
+                    f"_foreach_{name}: the numbers must be a {rank}-d tensor, not {last.ndim}-d"
+                )
+            others = (*others[:-1], last.tolist()) if rank else others
         lists = [each for each in (tensors, *others) if isinstance(each, (list, tuple))]
         lengths = {len(each) for each in lists}
         if len(lengths) != 1 or 0 in lengths:

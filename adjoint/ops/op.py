@@ -14,7 +14,7 @@ from adjoint._base import mypyc_attr
 from adjoint.autograd.node import ALIGNED, EDGEWISE
 from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.argument_types import flags_of, refuse_no_flag
+from adjoint.call.argument_types import FACTORS, flags_of, refuse_no_flag, refuse_no_number
 from adjoint.call.arguments import tensors_in
 from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
@@ -299,6 +299,8 @@ class Op(Described):
                 raise TypeError(f"{self.signature()} got several values for '{name}'")
             if index == self.star and not isinstance(value, (tuple, list)):
                 value = (value,)
+            if name in FACTORS and isinstance(value, Tensor) and index not in self.inputs:
+                refuse_no_number(self.name, name, value)
             values[index] = value
         if count < self.required:
             absent = [repr(p) for p, v in zip(self.parameters, values) if v is MISSING]

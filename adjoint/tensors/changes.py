@@ -475,7 +475,8 @@ def overwrite(target: Tensor, result: Any, name: str) -> Tensor:
                 "empty tensor, or one of the right shape",
                 stacklevel=2,
             )
-        target.replace_array(backend.xp.empty(value.shape, target.array.dtype))
+        room = backend.xp.empty_like(value, dtype=target.array.dtype)  # it lies as the result does
+        target.replace_array(room)
     store(name, target, value, backend)
     target.counter().bump()
     return target

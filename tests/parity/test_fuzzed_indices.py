@@ -109,8 +109,6 @@ class World:
         self.x = self.of(list(range(1, math.prod(shape) + 1)), shape, kind)
 
     def of(self, values, shape, kind):
-        if self.lib is torch and kind in ("int8", "int16"):
-            kind = "int64"
         made = self.lib.tensor(values, dtype=self.lib.int64).to(getattr(self.lib, kind))
         return made.reshape(shape)
 

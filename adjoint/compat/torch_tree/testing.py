@@ -1,5 +1,6 @@
 """torch.testing: assert_close and make_tensor, with PyTorch's arguments and tolerances."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from adjoint.creation.from_memory import as_tensor
 from adjoint.dtypes import dtype, promote_types
 from adjoint.ops.arranging.conversion import (
     finfo,
+    iinfo,
     sparse_bsc,
     sparse_bsr,
     sparse_coo,
@@ -177,6 +179,24 @@ def assert_allclose(
     )
 
 
+def _bounds(kind: Any, low: float | None, high: float | None, whole: bool) -> tuple[float, float]:
+    """The bounds of random numbers, brought to what a data type can hold."""
+    least = (0 if kind is dtypes.bool_ else -9) if low is None else low
+    most = (2 if kind is dtypes.bool_ else 10 if whole else 9) if high is None else high
+    if math.isnan(least) or math.isnan(most) or least > most or (whole and least == most):
+        raise ValueError(f"make_tensor: low must be below high, got {least} and {most}")
+    if kind is dtypes.bool_:
+        limits: tuple[float, float] = (0, 2)
+    elif whole:
+        info = iinfo(kind)
+        limits = info.min, info.max + (kind is not dtypes.int64)  # PyTorch's bounds are int64
+    else:
+        limits = finfo(kind).min, finfo(kind).max
+    if most < limits[0] or least >= limits[1]:
+        raise ValueError(f"make_tensor: no {kind} lies in [{least}, {most})")
+    return max(least, limits[0]), min(most, limits[1])
+
+
 def make_tensor(
     *shape: Any,
     dtype: Any,
@@ -195,18 +215,16 @@ def make_tensor(
     room = (*sizes[:-1], 2 * sizes[-1]) if noncontiguous and sizes else sizes
     made: Any = empty(room, dtype=dtype, device=device)
     whole = not (dtype.is_floating_point or dtype.is_complex)
-    least = (0 if dtype in (dtypes.bool_, dtypes.uint8) else -9) if low is None else low
-    most = (10 if whole else 9) if high is None else high
-    most = min(most, 2) if dtype is dtypes.bool_ else most
-    if not least < most:
-        raise ValueError(f"make_tensor: low must be below high, got {least} and {most}")
-    if dtype.is_complex:
-        made.real.uniform_(least, most)
-        made.imag.uniform_(least, most)
-    elif dtype.is_floating_point:
-        made.uniform_(least, most)
+    if whole and requires_grad:
+        raise ValueError(f"make_tensor: {dtype} has no gradient: requires_grad must be False")
+    least, most = _bounds(dtype, low, high, whole)
+    if whole:
+        made.random_(math.ceil(least), math.ceil(most))
     else:
-        made.random_(int(least), int(most))
+        # A distance that overflows is halved, and doubled again.
+        apart = 1 if most - least < finfo(dtype).max else 2
+        for part in (made.real, made.imag) if dtype.is_complex else (made,):
+            part.uniform_(least / apart, most / apart).mul_(apart)
     if exclude_zero:
         made[made == 0] = 1 if whole else finfo(dtype).tiny
     made = made[..., ::2] if noncontiguous and sizes else made

@@ -7,7 +7,7 @@ from typing import Any
 from adjoint.backends.numpy import host
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import FRONT, MATRICES
-from adjoint.dtypes import FLOAT, fitted_integer, float32, int64, refuse_kinds
+from adjoint.dtypes import FLOAT, fitted_integer, float32, get_default_dtype, int64, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.conversion import clone, contiguous, contiguous_format, following
 from adjoint.ops.arranging.indexing import index_select
@@ -27,6 +27,7 @@ from adjoint.ops.batch_rules import of_rank, refused, with_batch
 from adjoint.ops.dims import along, distinct_dims, normal_dim, product
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.reduction import sum
+from adjoint.tensors.tensor import AS_IS, Tensor
 
 # ---- at least so many dimensions ----
 
@@ -114,6 +115,8 @@ def block_diag(*tensors: Value) -> Value:
     for tensor in tensors:
         if tensor.ndim > 2:
             raise RuntimeError(f"block_diag(): expected at most 2 dimensions, got {tensor.ndim}")
+    if not tensors:
+        return Tensor(host.empty((1, 0), get_default_dtype().numpy_dtype), AS_IS)
     return joined_blocks([_at_least_2d(tensor) for tensor in tensors])
 
 
@@ -202,8 +205,8 @@ def repeated_index(xp: Any, repeats: Array, size: Any = None, total: Any = None)
 
     `total` is how many there will be, if that is known.
     """
-    if repeats.dtype.kind not in "iu":
-        raise NotImplementedError(f"repeats must be integers, got {repeats.dtype}")
+    if not xp.are_indices(repeats) and repeats.dtype != "int32":
+        raise NotImplementedError(f"repeats must be of int64 or int32, got {repeats.dtype}")
     if repeats.ndim > 1:
         raise RuntimeError(f"repeats must have at most 1 dimension, got {repeats.ndim}")
     counts = repeats.reshape(-1)
@@ -215,7 +218,7 @@ def repeated_index(xp: Any, repeats: Array, size: Any = None, total: Any = None)
         raise RuntimeError("repeats must not be negative")
     if total is not None and not xp.valued():
         return xp.empty(total, "int64")
-    return xp.repeat(xp.arange(counts.shape[0]), counts)
+    return xp.repeat(xp.arange(counts.shape[0], dtype=repeats.dtype), counts)
 
 
 @composite

@@ -449,6 +449,8 @@ def storage_offset(self: Tensor) -> int:
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions as they lie in memory, that of the largest steps first."""
     sizes, steps = tuple(self.shape), stride(self)
+    if not isinstance(ambiguity_check, (bool, list)):
+        raise TypeError("dim_order(): ambiguity_check must be a bool or a list of memory formats")
     if ambiguity_check is True:
         several = 1 in sizes or len(set(steps)) < len(steps)
     else:

@@ -49,6 +49,15 @@ def is_plain_slice(part: slice) -> bool:
     )
 
 
+def check_part(part: Any) -> None:
+    """Refuse a tensor of numbers that are no index: int64, int32, bools and uint8 are."""
+    kind, size = part.dtype.kind, part.dtype.itemsize
+    if kind != "b" and not (kind == "i" and size >= 4) and not (kind == "u" and size == 1):
+        raise IndexError(
+            f"tensors used as indices must be of int64, int32, bool or uint8, got {part.dtype}"
+        )
+
+
 def _array_part(part: Any) -> Any:
     """A Tensor or an array as a part of an index; one number, where it can be read, as an int."""
     kind = part.dtype.kind
@@ -62,6 +71,8 @@ def _array_part(part: Any) -> Any:
     if part.ndim == 0 and kind != "b":
         number = known_integer(part)
         return part if number is None else number
+    if isinstance(part, Tensor):
+        check_part(part)  # an array of NumPy's may be of any whole numbers
     return part
 
 

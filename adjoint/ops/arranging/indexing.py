@@ -15,6 +15,7 @@ from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of
 from adjoint.ops.arranging.conversion import contiguous, is_contiguous, is_index, stride, to
 from adjoint.ops.arranging.index_parts import (
+    check_part,
     consumed,
     divide,
     is_basic,
@@ -27,7 +28,14 @@ from adjoint.ops.arranging.index_parts import (
 from adjoint.ops.arranging.picked_order import picked
 from adjoint.ops.arranging.shape import basic_index, basic_place, expand, flatten, reshape, select
 from adjoint.ops.batch_rules import of_rank, refusal
-from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
+from adjoint.ops.dims import (
+    along,
+    broadcast_shape,
+    check_index_type,
+    check_positions,
+    normal_dim,
+    product,
+)
 from adjoint.ops.elementwise.selection import choose
 from adjoint.ops.op import composite, linear
 from adjoint.tensors.changes import apply_inplace
@@ -273,7 +281,9 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
 
 
 def _fills(parts: tuple[Any, ...], value: Any) -> bool:
-    """Whether a mask alone is filled with a single number, which PyTorch casts."""
+    """Whether a mask alone is filled with a number, or a bool alone is given: PyTorch casts."""
+    if len(parts) == 1 and isinstance(parts[0], bool):
+        return True
     return value.ndim == 0 and _is_one_mask(parts)
 
 
@@ -310,6 +320,9 @@ def same_dtype(name: str, input: Any, source: Any) -> None:
 
 def _by_dimension(indices: Any) -> tuple[Any, ...]:
     """The index that a sequence of index tensors means: None stands for a whole dimension."""
+    for part in indices:
+        if part is not None:
+            check_part(part)
     return tuple([slice(None) if part is None else part for part in indices])
 
 
@@ -383,10 +396,9 @@ def lifted(array: Any) -> Any:
     return array.reshape(1) if array.ndim == 0 else array
 
 
-def check_index(whole: Any, dim: int, index: Any, source: Any = None) -> None:
+def check_index(xp: Any, whole: Any, dim: int, index: Any, source: Any = None) -> None:
     """Refuse an index tensor that does not fit the tensor, or the source of what is written."""
-    if index.dtype.kind not in "iu":
-        raise RuntimeError(f"expected an index tensor of int64 or int32, got {index.dtype}")
+    check_index_type(xp, index, short=True)
     for other in (whole, source):
         if other is not None and index.ndim != other.ndim:
             raise RuntimeError(
@@ -438,7 +450,7 @@ def gather(xp: Any, input: Array, dim: int, index: Array, *, sparse_grad: bool =
     if not index.size:
         return xp.zeros(index.shape, input.dtype)
     whole, chosen = lifted(input), lifted(index)
-    check_index(whole, axis, chosen)
+    check_index(xp, whole, axis, chosen)
     check_positions(xp, chosen, whole.shape[axis])
     return xp.picked_along(whole, chosen, axis).reshape(index.shape)
 
@@ -475,7 +487,7 @@ def _scatter_added(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
     if not index.size:
         return xp.array(input)
     whole, chosen, values = lifted(input), lifted(index), lifted(src)
-    check_index(whole, axis, chosen, values)
+    check_index(xp, whole, axis, chosen, values)
     check_positions(xp, chosen, whole.shape[axis])
     part = values[tuple(slice(n) for n in chosen.shape)]
     return xp.combined_along("add", whole, chosen, part, axis).reshape(input.shape)
@@ -558,12 +570,12 @@ def index_select(xp: Any, input: Array, dim: int, index: Array) -> Array:
     axis = normal_dim(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError(f"the index must be 1-d, not {index.ndim}-d")
-    if index.dtype.kind not in "iu":
-        raise RuntimeError(f"expected an index tensor of int64 or int32, got {index.dtype}")
+    check_index_type(xp, index, short=True)
     if input.ndim == 0 and index.size != 1:
         raise RuntimeError(f"a 0-d tensor has one element to select, not {index.size}")
     length = lifted(input).shape[axis]
-    check_positions(xp, index, length, IndexError if length else RuntimeError)
+    error = IndexError if input.size or input.ndim < 2 else RuntimeError
+    check_positions(xp, index, length, error)
     found = xp.take(lifted(input), lifted(index), axis=axis)
     return found if input.ndim else found.reshape(())
 
@@ -649,6 +661,6 @@ def masked_select(input: Value, mask: Value) -> Value:
 @composite(exact_out=True, apart=True)
 def take(input: Value, index: Value) -> Value:
     """The elements of the flattened tensor that index names."""
-    if index.dtype.kind not in "iu":
-        raise RuntimeError("take(): expected an index tensor of int64")
+    if not is_index(index):
+        raise RuntimeError(f"take(): expected an index tensor of int64, got {index.dtype}")
     return pick(reshape(input, (-1,)), (contiguous(index),))  # the result lies as the index

@@ -18,7 +18,8 @@ from adjoint.tensors.tensor import Tensor
 def nonzero_positions(xp: Any, input: Array) -> Array:
     """A row of indices for each element that is not zero."""
     found = xp.nonzero(lifted(input))
-    rows = xp.asarray(xp.stack(found, axis=1), dtype="int64")
+    # The positions in each dimension lie together, as in PyTorch.
+    rows = xp.swapaxes(xp.asarray(xp.stack(found), dtype="int64"), 0, 1)
     return rows if input.ndim else rows[:, :0]
 
 

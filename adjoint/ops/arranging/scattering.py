@@ -105,7 +105,7 @@ def scatter(
         same_dtype("src", input, source)
     whole, chosen, axis = lifted(input), lifted(index), normal_dim(dim, input.ndim)
     values = as_value(xp, source, input.dtype) if number else lifted(source)
-    check_index(whole, axis, chosen, None if number else values)
+    check_index(xp, whole, axis, chosen, None if number else values)
     check_positions(xp, chosen, whole.shape[axis])
     if number:
         values = xp.broadcast_to(values, chosen.shape)
@@ -263,7 +263,7 @@ def _parts_to_take_in(
     whole, chosen, values = lifted(input), lifted(index), lifted(src)
     axis = normal_dim(dim, input.ndim)
     if index.size:
-        check_index(whole, axis, chosen, values)
+        check_index(xp, whole, axis, chosen, values)
         check_positions(xp, chosen, whole.shape[axis])
         if values.shape != chosen.shape:
             values = values[tuple(slice(n) for n in chosen.shape)]

@@ -27,7 +27,14 @@ from adjoint.ops.arranging.scattering import scatter_reduce
 from adjoint.ops.arranging.shape import basic_index, expand, reshape, unsqueeze
 from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.batch_rules import of_rank, with_batch
-from adjoint.ops.dims import along, broadcast_shape, check_positions, normal_dim, product
+from adjoint.ops.dims import (
+    along,
+    broadcast_shape,
+    check_index_type,
+    check_positions,
+    normal_dim,
+    product,
+)
 from adjoint.ops.elementwise.selection import choose, clamp
 from adjoint.ops.op import composite, linear
 from adjoint.ops.reducing.cumulative import cumsum
@@ -36,13 +43,20 @@ from adjoint.tensors.changes import apply_inplace
 # ---- whole slices ----
 
 
-def _check_slices(input: Any, dim: int, index: Any, source: Any, counting: type[Exception]) -> int:
+def _check_slices(
+    xp: Any,
+    input: Any,
+    dim: int,
+    index: Any,
+    source: Any,
+    counting: type[Exception],
+    short: bool = False,
+) -> int:
     """The dimension counted from the front, after refusing what index_add and _copy can't take."""
     axis = normal_dim(dim, input.ndim)
     if index.ndim > 1:
         raise IndexError(f"the index must be 1-d, not {index.ndim}-d")
-    if index.dtype.kind not in "iu":
-        raise RuntimeError(f"expected an index tensor of int64, got {index.dtype}")
+    check_index_type(xp, index, short=short)
     same_dtype("source", input, source)
     whole, values = lifted(input), lifted(source)
     if axis >= values.ndim or index.size != values.shape[axis]:
@@ -164,10 +178,10 @@ def index_add(
     xp: Any, input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1
 ) -> Array:
     """input with alpha times the slices of source added where index names along dim."""
-    axis = _check_slices(input, dim, index, source, RuntimeError)
+    axis = _check_slices(xp, input, dim, index, source, RuntimeError, short=True)
     _check_rank(input, source)
     whole, values = lifted(input), lifted(source)
-    check_positions(xp, index, whole.shape[axis])
+    check_positions(xp, index, whole.shape[axis], RuntimeError if whole.ndim > 1 else IndexError)
     if alpha != 1:
         values = values * as_value(xp, alpha, input.dtype)
     if axis == 0 < whole.ndim - 1:
@@ -188,17 +202,30 @@ def index_add(
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """input with the slices of source where index names along dim."""
-    axis = _check_slices(input, dim, index, source, IndexError)
+    axis = _check_slices(xp, input, dim, index, source, IndexError)
     whole = lifted(input)
     check_positions(xp, index, whole.shape[axis], IndexError)
     return xp.updated(whole, along(axis, lifted(index)), lifted(source)).reshape(input.shape)
 
 
+def _check_flat(index: Any) -> None:
+    if index.ndim > 1:
+        raise RuntimeError(f"the index must be 1-d, not {index.ndim}-d")
+
+
+def _number_of_slices(xp: Any, index: Any, value: Any, kind: Any) -> Any:
+    """The number that slices are filled with, after refusing another kind of index."""
+    check_index_type(xp, index, IndexError)
+    held = getattr(value, "dtype", kind).kind in "cW" or isinstance(value, complex)
+    if kind.kind == "b" and held:
+        raise RuntimeError("index_fill(): a complex number can't be written into a tensor of bool")
+    return as_scalar(xp, value, kind)
+
+
 def _fill_slices(xp: Any, array: Any, dim: int, index: Any, value: Any) -> None:
     axis = normal_dim(dim, array.ndim)
-    if index.ndim > 1:
-        raise IndexError(f"the index must be 1-d, not {index.ndim}-d")
-    lifted(array)[along(axis, lifted(index))] = as_scalar(xp, value, array.dtype)
+    _check_flat(index)
+    lifted(array)[along(axis, lifted(index))] = _number_of_slices(xp, index, value, array.dtype)
 
 
 @linear(
@@ -213,9 +240,8 @@ def _fill_slices(xp: Any, array: Any, dim: int, index: Any, value: Any) -> None:
 def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Operand) -> Array:
     """input with value in the slices that index names along dim."""
     axis = normal_dim(dim, input.ndim)
-    if index.ndim > 1:
-        raise IndexError(f"the index must be 1-d, not {index.ndim}-d")
-    number = as_scalar(xp, value, input.dtype)
+    _check_flat(index)
+    number = _number_of_slices(xp, index, value, input.dtype)
     return xp.updated(lifted(input), along(axis, lifted(index)), number).reshape(input.shape)
 
 
@@ -393,8 +419,7 @@ def _put_in_each(
 def put(xp: Any, input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """input with source written, or added, where index names in the flattened tensor."""
     same_dtype("source", input, source)
-    if index.dtype.kind not in "iu":
-        raise RuntimeError(f"expected an index tensor of int64, got {index.dtype}")
+    check_index_type(xp, index)
     if index.size != source.size:
         raise IndexError(f"{index.size} indices for a source of {source.size} elements")
     change = xp.added_at if accumulate else xp.updated

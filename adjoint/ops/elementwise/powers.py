@@ -261,10 +261,16 @@ def _complex_log1p(xp: Any, input: Any) -> Any:
 
 
 def complex_logaddexp(xp: Any, a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b)), the one of larger real part taken out."""
+    """log(exp(a) + exp(b)), the one of larger real part taken out; nan if either is."""
     larger = xp.where(a.real >= b.real, a, b)
     smaller = xp.where(a.real >= b.real, b, a)
-    return xp.where(xp.isinf(larger.real), larger, larger + xp.log1p(xp.exp(smaller - larger)))
+    endless = xp.isinf(larger.real)
+    found = xp.where(endless, larger, larger + xp.log1p(xp.exp(smaller - larger)))
+    twice = endless & (larger.real == smaller.real)
+    a, b = xp.where(twice, a, 0), xp.where(twice, b, 0)
+    both = xp.where(larger.real < 0, smaller, xp.log(xp.exp(a) + xp.exp(b)))
+    unknown = xp.isnan(larger) | xp.isnan(smaller)
+    return xp.where(unknown, complex(math.nan, math.nan), xp.where(twice, both, found))
 
 
 def _weighed(first: Any, second: Any, whole: Value) -> Value:

@@ -1,8 +1,10 @@
 """Which of several elements is taken: by a condition, the larger one, the one within bounds."""
 
 import math
+import warnings
 from typing import Any
 
+from adjoint.dtypes import uint8
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.comparison import isfinite, isnan, refuse_complex
 from adjoint.ops.method_order import MethodOrder
@@ -42,6 +44,9 @@ def where(
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
+    if condition.dtype is uint8:
+        warnings.warn("a condition of uint8 counts as one of bool; use bool", stacklevel=2)
+        condition = condition != 0
     return (
         choose(condition, input, other) if out is None else choose(condition, input, other, out=out)
     )

@@ -21,7 +21,7 @@ from adjoint.ops.matrices.linalg import (
     linalg_solve_triangular,
     matrices_each,
 )
-from adjoint.ops.matrices.matmul import mH
+from adjoint.ops.matrices.matmul import mH, same_dtype
 from adjoint.ops.op import composite, general
 from adjoint.ops.signatures import answer_of
 from adjoint.tensors.concrete import concrete, has_values
@@ -300,6 +300,7 @@ def linalg_householder_product(A: Value, tau: Value) -> Value:
     """The first columns of a product of reflections, as QR algorithms store it."""
     if A.ndim < 2:
         raise RuntimeError(f"householder_product: expected matrices, got shape {list(A.shape)}")
+    same_dtype(A, tau)
     rows, columns = A.shape[-2:]
     count = tau.shape[-1]
     if columns > rows or count > columns:

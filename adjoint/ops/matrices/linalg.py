@@ -3,11 +3,12 @@
 import math
 from typing import Any, NamedTuple
 
-from adjoint.call.arguments import conj
+from adjoint.call.arguments import conj, holds_complex
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import int32
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.arrange import tril, triu
+from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.arranging.shape import (
     basic_index,
     cat,
@@ -123,6 +124,9 @@ def linalg_inv_ex(xp: Any, A: Array, *, check_errors: bool = False) -> tuple[Arr
 
 def tolerance(xp: Any, largest: Any, A: Any, atol: Any, rtol: Any) -> Any:
     """Below which singular values count as zero: the larger of atol and rtol times the largest."""
+    for name, bound in (("atol", atol), ("rtol", rtol)):
+        if holds_complex(bound):
+            raise RuntimeError(f"{name} must be real, got complex numbers")
     if rtol is None:
         default = max(A.shape[-2:]) * float(xp.finfo(A.dtype).eps)
         rtol = default if atol is None else xp.where(xp.asarray(atol) > 0, 0.0, default)
@@ -585,6 +589,8 @@ def linalg_lstsq(A: Value, B: Value, rcond: Any = None, *, driver: str | None = 
         raise RuntimeError(f"lstsq: shapes {shapes_of(A, B)} do not have the same number of rows")
     if driver == "gels":  # which takes the rank to be full
         rcond = None
+    elif driver == "gelsd" and isinstance(rcond, (int, float)) and rcond >= 1:
+        rcond = finfo(A.dtype).eps  # LAPACK's takes what would leave nothing for no bound at all
     rank, values = lstsq_facts(A, rcond)
     solution = matmul(pseudo_inverse(A, None, rcond), right)
     difference = matmul(A, solution) - right

@@ -1,5 +1,6 @@
 """Results that run along one dimension, and reading and writing by index along it."""
 
+import math
 from functools import partial
 from typing import Any
 
@@ -235,7 +236,10 @@ def logcumsumexp(xp: Any, input: Array, dim: int) -> tuple[Array, Any]:
     if input.ndim == 0:
         return xp.array(input), None
     if category_of(input.dtype) == COMPLEX:
-        return xp.running(partial(complex_logaddexp, xp), input, axis), None
+        terms = complex_logaddexp(
+            xp, input, xp.asarray(-math.inf, input.dtype)
+        )  # -inf has no angle
+        return xp.running(partial(complex_logaddexp, xp), terms, axis), None
     wide = xp.running(xp.logaddexp, widened(input), axis)
     return narrowed(wide, input.dtype), wide if is_half(input.dtype) else None
 

@@ -13,6 +13,7 @@ from adjoint.ops.reducing.reduction import sum
 from adjoint.ops.reducing.statistics import diff
 from adjoint.ops.shared_rules import refused_derivative
 from adjoint.ops.signatures import answer_of
+from adjoint.ops.spacing import spaced
 from adjoint.tensors.tensor import Tensor
 
 
@@ -54,7 +55,10 @@ def equal_edges(xp: Any, points: Array, count: int, range: Any, dim: int) -> Arr
     if count < 1:
         raise RuntimeError(f"bins must be > 0, but got {count} for variable {dim}")
     low, high = _ends(points, range, dim)
-    return xp.linspace(low, high, count + 1).astype(points.dtype)
+    exact = spaced(low, high, count + 1, points.dtype)
+    if exact is None:
+        return xp.linspace(low, high, count + 1).astype(points.dtype)
+    return xp.asarray(exact)
 
 
 @general(points=refused_derivative("histogram"), node_name="HistogramddBackward0", home=None)
@@ -116,6 +120,8 @@ def _histogram(
             f"points, got {weight.dtype} of shape {list(weight.shape)}"
         )
     edges = _edges(name, points, bins, range)
+    if not edges:  # without variables no point lies anywhere
+        return points.new_full((), float("nan") if density else 0.0), edges
     flat = None if weight is None else reshape(weight, (-1,))
     totals = bin_totals(points, edges, flat)
     if density:

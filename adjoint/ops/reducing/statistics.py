@@ -191,6 +191,8 @@ def _trapezoids(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, Any,
         raise IndexError(f"{name}: y must have at least one dimension")
     if x is not None and dx is not None:
         raise TypeError(f"{name}: give x or dx, not both")
+    if isinstance(dx, complex):
+        raise RuntimeError(f"{name}: dx must be a real number, got {dx}")
     place = normal_dim(dim, y.ndim)
     if y.dtype is bool_ or (x is not None and x.dtype is bool_):
         raise RuntimeError(f"{name}: bools are no samples; convert them first")

@@ -5,6 +5,7 @@ depend smoothly on the parameters: their gradients are zero, as in PyTorch.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +17,7 @@ from adjoint.call.out import write_out
 from adjoint.call.rule import FRONT, LEAD
 from adjoint.dtypes import BOOL, FLOAT, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.arranging.conversion import clone, zeros_of
+from adjoint.ops.arranging.conversion import clone, finfo, zeros_of
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.comparison import eq, ne
@@ -51,21 +52,54 @@ def draw_integers(shape: Any, numpy_dtype: Any, low: int, high: int, generator: 
         )
     if category_of(numpy_dtype) > FLOAT:
         raise RuntimeError("random integers are real: complex numbers are not drawn")
-    if category_of(numpy_dtype) < FLOAT:
-        limits = (0, 1) if category_of(numpy_dtype) == BOOL else _limits(numpy_dtype)
-        if low < limits[0] or high - 1 > limits[1]:
-            raise RuntimeError(
-                f"the bounds [{low}, {high}) are out of range for "
-                f"{from_numpy_dtype(numpy_dtype).name}"
-            )
+    limits = _limits(numpy_dtype)
+    if low < limits[0] or high - 1 > limits[1]:
+        raise RuntimeError(
+            f"the bounds [{low}, {high}) are out of range for {from_numpy_dtype(numpy_dtype).name}"
+        )
+    if category_of(numpy_dtype) == FLOAT:
+        low, high = _between_rounded(numpy_dtype, low, high)
     wide = "uint64" if high - 1 > np.iinfo("int64").max else "int64"
     drawn = generator.draw(lambda stream: stream.integers(low, high, shape, wide))
     return cast(np.asarray(drawn), numpy_dtype)
 
 
 def _limits(numpy_dtype: Any) -> tuple[int, int]:
-    limits = np.iinfo(numpy_dtype)
+    if category_of(numpy_dtype) == BOOL:
+        return 0, 1
+    real = category_of(numpy_dtype) == FLOAT
+    limits: Any = finfo(from_numpy_dtype(numpy_dtype)) if real else np.iinfo(numpy_dtype)
     return int(limits.min), int(limits.max)
+
+
+def _exact(numpy_dtype: Any) -> int:
+    """The largest power of two below which a floating type has every integer."""
+    digits = {2: 11 if numpy_dtype == "float16" else 8, 4: 24, 8: 53}
+    return int(2 ** digits[from_numpy_dtype(numpy_dtype).to_real().itemsize])
+
+
+def _between_rounded(numpy_dtype: Any, low: int, high: int) -> tuple[int, int]:
+    """Bounds of integers that stay within [low, high) when a floating type rounds them."""
+    if max(-low, low, high - 1) <= _exact(numpy_dtype):
+        return low, high
+    warnings.warn(
+        f"{from_numpy_dtype(numpy_dtype).name} does not have all integers of [{low}, {high}): some "
+        "are never drawn",
+        stacklevel=2,
+    )
+    kind = numpy_dtype.type
+    first, last = kind(low + 1), kind(high - 1)
+    while int(first) < low:
+        first = np.nextafter(first, kind(math.inf))
+        low = max(low, int(first))
+    while int(last) >= high:
+        last = np.nextafter(last, kind(-math.inf))
+        high = min(high, int(last) + 1)
+    if low >= high:
+        raise RuntimeError(
+            f"{from_numpy_dtype(numpy_dtype).name} has no integer from {low} to {high}"
+        )
+    return low, high
 
 
 # ---- samples ----
@@ -439,12 +473,7 @@ def _random(kind: Any, low: Any, high: Any, generator: Any) -> Any:
         elif category < FLOAT:
             high = _limits(kind)[1] + 1
         else:  # the largest power of two below which every integer is exact
-            high = (
-                2
-                ** {2: 11 if kind == "float16" else 8, 4: 24, 8: 53}[
-                    from_numpy_dtype(kind).to_real().itemsize
-                ]
-            )
+            high = _exact(kind)
     return lambda shape: draw_integers(shape, kind, int(low), int(high), generator)
 
 

@@ -7,7 +7,7 @@ from adjoint.dtypes import FLOAT, int64
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import cat, permute, reshape, transpose, unsqueeze
-from adjoint.ops.dims import normal_dim, normal_dims
+from adjoint.ops.dims import check_index_type, check_positions, normal_dim, normal_dims
 from adjoint.ops.matrices.matmul import same_dtype, shapes_of
 from adjoint.ops.reducing.reduction import any as any_, sum
 from adjoint.ops.sparse.answers import answers, layer_of
@@ -107,7 +107,7 @@ def _unsqueeze(input: Any, dim: int) -> Any:
     layer = layer_of(input)
     if not isinstance(layer, Coordinates):
         raise refused("unsqueeze", layer.layout)
-    at, depth, xp = dim % (len(layer.shape) + 1), len(layer.sparse_sizes()), layer.xp
+    at, depth, xp = normal_dim(dim, len(layer.shape) + 1), len(layer.sparse_sizes()), layer.xp
     shape = (*layer.shape[:at], 1, *layer.shape[at:])
     if at > depth:
         elements = unsqueeze(layer.elements, at - depth + 1)
@@ -335,11 +335,17 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
         raise refused("index_select", layer.layout)
     at, depth, xp = normal_dim(dim, len(layer.shape)), len(layer.sparse_sizes()), layer.xp
     shape = list(layer.shape)
-    wanted = concrete(index).astype("int64")
+    wanted = concrete(index)
+    check_index_type(xp, wanted, IndexError)
+    if wanted.ndim != 1:
+        raise IndexError(f"index_select(): the index must be 1-d, not {wanted.ndim}-d")
     shape[at] = int(wanted.shape[0])
     if at >= depth:
         elements = index_select(layer.elements, at - depth + 1, index)
         return sparse_tensor(Coordinates(layer.places, elements, tuple(shape), layer.coalesced))
+    # Sparse dimensions are counted from the end too, dense ones are not.
+    wanted = xp.where(wanted < 0, wanted + layer.shape[at], wanted)
+    check_positions(xp, wanted, layer.shape[at], IndexError)
     rows = layer.indices()
     order = xp.argsort(rows[at], kind="stable")
     new, old = paired(xp, wanted, starts_of(xp, rows[at][order], layer.shape[at]))

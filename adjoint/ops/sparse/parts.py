@@ -312,7 +312,9 @@ def _coalesced_(self: Tensor, coalesced: bool) -> Tensor:
         if found is not NotImplemented:
             return self
     layer = _coordinates("_coalesced_", self)
-    self.layer = Coordinates(layer.places, layer.elements, layer.shape, bool(coalesced))
+    said = Coordinates(layer.places, layer.elements, layer.shape)
+    said.coalesced = bool(coalesced)  # also of a single element, which cannot be out of order
+    self.layer = said
     return self
 
 
