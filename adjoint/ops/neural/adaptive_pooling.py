@@ -286,7 +286,8 @@ def _fractional(count: int) -> Any:
             )
         if 0 in input.shape[1:]:
             raise RuntimeError(
-                f"{name}(): only the first dimension may be empty, got an input of shape {list(input.shape)}"
+                f"{name}(): only the first dimension may be empty, got an input of shape "
+                f"{list(input.shape)}"
             )
         kernel = each(kernel_size, count, f"{name}(): kernel_size")
         wanted = fractional_sizes(name, input, kernel, output_size, output_ratio)
