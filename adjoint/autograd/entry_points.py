@@ -320,13 +320,15 @@ def grad(
         several = (_as_tuple(outputs), _as_tuple(inputs))
         found_elsewhere: tuple[Any, ...] = offered(grad, several, named)
         return found_elsewhere
+    wanted = _sequence(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad` cannot be empty.")
     if is_grads_batched:
         options = (create_graph, only_inputs, allow_unused, False, materialize_grads)
         return _batched(outputs, inputs, grad_outputs, retain_graph, options)
     if materialize_grads and allow_unused is False:
         raise ValueError("materialize_grads=True needs allow_unused=True or None, not False")
     roots = _sequence(outputs)
-    wanted = _sequence(inputs)
     given = _gradients(grad_outputs, len(roots))
     layered = _is_layered(roots, given)
     nodes, numbers, starts = _roots(roots, given, create_graph or layered)

@@ -407,18 +407,19 @@ def _check_batched(problem: Problem) -> None:
         pairs = [
             grad(output, inputs, start, retain_graph=True, allow_unused=True) for start in starts
         ]
-        together = grad(
-            output,
-            inputs,
-            find_function("stack")(starts),
-            retain_graph=True,
-            allow_unused=True,
-            is_grads_batched=True,
-        )
-        for source, batch, *singles in zip(problem.sources, together, *pairs):
+        batch = find_function("stack")(starts)
+        options = {"retain_graph": True, "allow_unused": True, "is_grads_batched": True}
+        try:
+            together = grad(output, inputs, batch, **options)
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"While computing batched gradients, got: {error}; check_batched_grad=False leaves "
+                "this check out"
+            ) from error
+        for source, found, *singles in zip(problem.sources, together, *pairs):
             alone = None if singles[0] is None else np.stack([values_of(one) for one in singles])
-            if (batch is None) != (alone is None) or (
-                batch is not None and not np.allclose(values_of(batch), alone)
+            if (found is None) != (alone is None) or (
+                found is not None and not np.allclose(values_of(found), alone)
             ):
                 raise GradcheckError(
                     f"gradients of output {target} with respect to input {source} differ when a "

@@ -229,7 +229,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         live = [output for output in outputs if output.needs_grad]
         cotangents = [zeros_like(output.detach()).requires_grad_() for output in live]
         pulled: tuple[Any, ...] = ()
-        if live:
+        if live and work.leaves:
             pulled = entry_points.grad(
                 live, work.leaves, cotangents, create_graph=True, allow_unused=True
             )

@@ -100,7 +100,7 @@ class Differentiated:
         allowed = is_recording() if recorded is None else recorded
         lasting = allowed and (self.leads_outside(outputs) or needs_any(cotangents))
         grads: tuple[Any, ...] = (None,) * len(self.leaves)
-        if pairs:
+        if pairs and self.leaves:
             grads = entry_points.grad(
                 [o for o, _ in pairs],
                 self.leaves,

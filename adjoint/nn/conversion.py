@@ -14,7 +14,7 @@ from adjoint.autograd.grad_mode import no_grad
 from adjoint.call.context import current
 from adjoint.nn.parameter import Parameter
 from adjoint.ops import attach_all
-from adjoint.tensors.tensor import Tensor, wants_calls
+from adjoint.tensors.tensor import Tensor, can_become, wants_calls
 from adjoint.utils.swapping import swap_tensors
 
 
@@ -53,7 +53,7 @@ def convert_parameter(module: Any, name: str, fn: Callable[[Any], Any]) -> None:
         converted = fn(parameter)
         if _swaps(converted):
             _swap(parameter, converted, f"{module._get_name()}.{name}")
-        elif _Settings.overwrite:
+        elif _Settings.overwrite or not can_become(parameter, converted):
             parameter = Parameter(converted, parameter.requires_grad)
             module._parameters[name] = parameter
         else:
@@ -64,7 +64,7 @@ def convert_parameter(module: Any, name: str, fn: Callable[[Any], Any]) -> None:
 
 def _convert_gradient(grad: Any, converted: Any) -> Any:
     swaps = _swaps(converted)
-    if _Settings.overwrite and not swaps:
+    if not swaps and (_Settings.overwrite or not can_become(grad, converted)):
         return converted.requires_grad_(grad.requires_grad)
     if not swaps:
         grad.data = converted

@@ -132,6 +132,12 @@ def _channels(name: str, input: Any, count: int, p: float, training: bool, inpla
             f"are taken to be dimension {int(count == 2)}",
             stacklevel=4,
         )
+    elif count == 2 and input.ndim == 3:
+        warnings.warn(
+            f"{name}(): 3 dimensions are taken to be (batch, channels, length); use dropout1d for "
+            "these, and input.unsqueeze(0) for a single image",
+            stacklevel=4,
+        )
     if input.ndim == count + 2 or count == 2:  # PyTorch takes 3 dimensions for a batch here
         if inplace:
             return dropped(input, p, training, True, True, False)

@@ -342,7 +342,14 @@ class Tensor(TensorCore):
     def data(self, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"data must be set to a Tensor, got {type(value).__name__}")
-        if self.layer is not None and not (self.layer.wraps and value_readable(self)):
+        if not can_become(self, value):
+            kinds = [f"{each.layout} tensor on {each.device}" for each in (self, value)]  # type: ignore[attr-defined]  # attached
+            raise RuntimeError(
+                f"data of a {kinds[0]} can't be set to a {kinds[1]}: assign that to the name"
+            )
+        if value.layer is not None and value.layer.sparse:
+            self.layer = value.layer
+        elif self.layer is not None and not (self.layer.wraps and value_readable(self)):
             raise RuntimeError(
                 f"data can't be set inside {self.layer.level.opened_at()}: use copy_() to change "
                 "the values, or assign the new tensor to the name"
@@ -721,6 +728,17 @@ def asked_outside(tensor: Tensor) -> str:
 def value_readable(tensor: Tensor) -> bool:
     """Whether the array of a tensor in a layer holds its values."""
     return tensor.layer is None or tensor.layer.value_refused() is None
+
+
+def can_become(tensor: Tensor, value: Tensor) -> bool:
+    """Whether a tensor can show what another does: of one layout, with values or without."""
+    own, other = tensor.layer, value.layer
+    kinds = [layer.layout for layer in (own, other) if layer is not None and layer.sparse]
+    if kinds:
+        return len(kinds) == 2 and kinds[0] is kinds[1]
+    if own is not None or other is not None or type(tensor.array) is type(value.array):
+        return True
+    return bool(tensor.is_meta == value.is_meta)  # type: ignore[attr-defined]  # attached
 
 
 def can_operate(other: Any) -> bool:

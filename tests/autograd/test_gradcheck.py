@@ -241,6 +241,24 @@ def test_batches_of_gradients():
         gradcheck(function, leaf(1), check_batched_grad=True, **careless)
 
 
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_backward_that_no_batch_can_take_fails_the_check(fast):
+    """The refusal is an answer of the check, as a wrong gradient is."""
+
+    def function(x):
+        y = x * 2
+        y.register_hook(lambda gradient: gradient * (1 if gradient.sum() == 0 else 1))
+        return y
+
+    options = {"fast_mode": fast, "check_undefined_grad": False}
+    assert gradcheck(function, leaf(2), **options)
+    with pytest.raises(GradcheckError, match="While computing batched"):
+        gradcheck(function, leaf(2), check_batched_grad=True, **options)
+    assert not gradcheck(
+        function, leaf(2), check_batched_grad=True, raise_exception=False, **options
+    )
+
+
 def test_second_derivatives():
     """A first derivative that is right and a second one that is wrong."""
 

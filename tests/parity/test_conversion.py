@@ -135,3 +135,56 @@ def test_what_is_loaded_must_be_a_tensor_of_its_own(library):
     module.register_buffer("data", library.zeros(2).as_subclass(Careless))
     with pytest.raises(RuntimeError, match="module_load returned one of self or other"):
         module.load_state_dict({"data": library.ones(2)})
+
+
+def kinds(library):
+    """A dense tensor, one of each sparse layout, and one without values."""
+    dense = library.tensor([[1.0, 0.0], [0.0, 4.0]])
+    return [dense, dense.to_sparse(), dense.to_sparse_csr(), dense.to("meta")]
+
+
+@pytest.mark.parametrize("one", range(4))
+@pytest.mark.parametrize("other", range(4))
+def test_data_is_of_one_layout_with_values_or_without(one, other):
+    seen = []
+    for library in LIBRARIES:
+        tensor, value = kinds(library)[one], kinds(library)[other] * 2
+        try:
+            tensor.data = value
+        except RuntimeError:
+            seen.append("refused")
+        kept = tensor.is_meta or one == other == 2  # PyTorch's rows keep their old values
+        values = [] if kept else tensor.to_dense().tolist()
+        seen.append([str(tensor.layout).split(".")[-1], tensor.device.type, values])
+    assert seen[: len(seen) // 2] == seen[len(seen) // 2 :]
+
+
+@pytest.mark.parametrize("change", ["meta", "sparse", "rows"])
+def test_a_parameter_that_cannot_become_another_is_replaced(change):
+    seen = []
+    for library in LIBRARIES:
+        module = layer(library)
+        weight, grad = module.weight, module.weight.grad
+        changes = {
+            "meta": lambda t: t.to("meta"),
+            "sparse": lambda t: t.to_sparse(),
+            "rows": lambda t: t.to_sparse_csr() if t.dim() == 2 else t,
+        }
+        module._apply(changes[change])
+        seen.append([module.weight is weight, module.weight.grad is grad])
+        seen[-1] += [weight.tolist(), grad.tolist(), weight.grad is grad, module.weight.is_leaf]
+        for tensor in (weight, grad, module.weight, module.weight.grad):
+            seen[-1].append((tensor.is_meta, str(tensor.layout).split(".")[-1]))
+        seen[-1].append((type(module.weight).__name__, module.weight.requires_grad))
+    assert seen[0] == seen[1]
+
+
+def test_sparse_gradients_are_converted_in_their_place():
+    seen = []
+    for library in LIBRARIES:
+        table = library.nn.Embedding(4, 2, sparse=True)
+        table(library.tensor([1, 3])).sum().backward()
+        grad = table.weight.grad
+        table.double()
+        seen.append([table.weight.grad is grad, str(grad.dtype)[-7:], grad.to_dense().tolist()])
+    assert seen[0] == seen[1]

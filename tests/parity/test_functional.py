@@ -139,6 +139,10 @@ REFUSALS = [
     lambda t, f: f.adaptive_avg_pool2d(t.ones(3, 3), 2),
     lambda t, f: f.fractional_max_pool2d(t.ones(1, 1, 4, 4), 3, 4),
     lambda t, f: f.fractional_max_pool2d(t.ones(1, 1, 4, 4), 3),
+    lambda t, f: f.fractional_max_pool2d(t.ones(1, 1, 4, 4), 2, (2,)),
+    lambda t, f: f.fractional_max_pool3d(t.ones(1, 1, 4, 4, 4), 2, (2, 2)),
+    lambda t, f: f.fractional_max_pool2d(t.ones(1, 0, 4, 4), 2, 2),
+    lambda t, f: f.fractional_max_pool3d(t.ones(1, 0, 4, 4, 4), 2, 2),
     lambda t, f: f.batch_norm(t.ones(2, 3), t.ones(2), t.ones(2)),
     lambda t, f: f.batch_norm(t.ones(1, 3), None, None, training=True),
     lambda t, f: f.batch_norm(t.ones(2, 3), None, None),
@@ -194,13 +198,27 @@ def test_refusals(torch: Any, number: int) -> None:
 
 @pytest.mark.parametrize(
     ("name", "args"),
-    [("kl_div", ((2, 3), (2, 3))), ("mse_loss", ((2, 3), (3,))), ("dropout2d", ((2, 3),))],
-)
+    [
+        ("kl_div", ((2, 3), (2, 3))), ("mse_loss", ((2, 3), (3,))), ("dropout2d", ((2, 3),)),
+        ("dropout2d", ((2, 3, 4),)),
+    ],
+)  # fmt: skip
 def test_warnings(torch: Any, name: str, args: Any) -> None:
     """What PyTorch warns of, we do."""
     for library, functional in libraries(torch):
         with pytest.warns(UserWarning):
             getattr(functional, name)(*[library.ones(shape) for shape in args])
+
+
+@pytest.mark.parametrize(("count", "size"), [(1, 0), (2, (0, 2)), (2, 0), (3, (1, 0, 2))])
+def test_no_window(torch: Any, count: int, size: Any) -> None:
+    """A maximum of none is an empty result, and its places are."""
+    found = []
+    for library, functional in libraries(torch):
+        pool = getattr(functional, f"adaptive_max_pool{count}d")
+        values, places = pool(library.ones((2, 3, *[4] * count)), size, return_indices=True)
+        found.append([tuple(values.shape), tuple(places.shape), str(places.dtype).split(".")[1]])
+    assert found[0] == found[1]
 
 
 # ---- starting values ----

@@ -351,3 +351,39 @@ def test_spectral_norm_refusals_vectors_and_old_state():
         attempt(log, lambda: fresh.load_state_dict(state))
 
     both(scenario)
+
+
+def test_the_start_is_swapped_where_that_is_asked_for():
+    """Who holds the tensor then sees its class change; else it stays the tensor it was."""
+
+    def scenario(lib, log):
+        P = lib.nn.utils.parametrize
+        future = lib.__future__ if lib is torch else adjoint.nn.conversion
+
+        class Named(lib.Tensor):
+            pass
+
+        class There(lib.nn.Module):
+            def forward(self, value):
+                return value * 2
+
+            def right_inverse(self, value):
+                return (value / 2).as_subclass(Named)
+
+        for asked in (True, False):
+            layer = make(lib, "Linear", 3, 3)
+            layer.register_buffer("extra", lib.ones(2))
+            weight, extra = layer.weight, layer.extra
+            future.set_swap_module_params_on_conversion(asked)
+            try:
+                for name in ("weight", "extra"):
+                    P.register_parametrization(layer, name, There())
+                log.append([type(weight).__name__, type(extra).__name__, weight, extra])
+                layer.weight = lib.zeros(3, 3)
+                log.append([layer.parametrizations.weight.original is weight, weight])
+                P.remove_parametrizations(layer, "weight")
+                log.append([type(layer.weight).__name__, layer.weight is weight])
+            finally:
+                future.set_swap_module_params_on_conversion(False)
+
+    both(scenario)

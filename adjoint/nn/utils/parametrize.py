@@ -16,10 +16,12 @@ from typing import Any
 from adjoint.autograd.grad_mode import ContextDecorator, no_grad
 from adjoint.call.held import Held
 from adjoint.nn.containers import ModuleDict, ModuleList
+from adjoint.nn.conversion import get_swap_module_params_on_conversion
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
+from adjoint.utils.swapping import swap_tensors
 
 # Inside cached(): the values computed so far, by the module's id and the name. It keeps the
 # modules too, so that no id is given away again meanwhile.
@@ -261,13 +263,14 @@ def _register(module: Module, name: str, tensor: Any) -> None:
 def _set(target: Any, source: Any) -> None:
     """Let a tensor show the memory of another, of whatever shape, and stay the object it is.
 
-    One whose class alone knows its values is asked to copy them.
+    One whose class alone knows its values is swapped with the other, all are if that is asked for.
     """
     if target is source:
         return
-    if _is_known_to_its_class(target):
-        with no_grad():
-            target.copy_(source)
+    if get_swap_module_params_on_conversion() or _is_known_to_its_class(target):
+        if isinstance(target, Parameter) and not isinstance(source, Parameter):
+            source = Parameter(source, target.requires_grad)
+        swap_tensors(target, source)
     elif upper.seen_below is None or upper.seen_below("set_", target, source) is NotImplemented:
         target.data = source
         target.counter().bump()

@@ -6,6 +6,9 @@ from typing import Any
 from adjoint import func
 from adjoint.func.stateless import replaced
 
+# What programs called before there was func.functional_call.
+_functional_call = func.functional_call
+
 
 def functional_call(
     module: Any,

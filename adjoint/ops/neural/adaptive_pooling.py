@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.backends.numpy import host
 from adjoint.call.rule import FOLD, FRONT
-from adjoint.dtypes import bfloat16, float16, float32, refuse_kinds
+from adjoint.dtypes import bfloat16, float16, float32, int64, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import following, to
 from adjoint.ops.arranging.shape import cat, narrow, squeeze, unsqueeze
@@ -151,9 +151,11 @@ def _adaptive_max(count: int) -> Any:
 
     def function(input: Value, output_size: Any, return_indices: bool = False) -> Any:
         sizes = wanted_sizes(name, input, output_size)
-        if min(sizes) < 1:
-            raise RuntimeError(f"{name}(): output_size must be positive, got {output_size}")
-        values, places = greatest_in(input, tuple(sizes))
+        if 0 in sizes:  # no window, of which a mean is as good as a maximum
+            values = batched(lambda images: adaptive_average(images, sizes), input, count)
+            places = to(values.detach(), int64)
+        else:
+            values, places = greatest_in(input, tuple(sizes))
         if count == 2:
             values, places = following(values, input), following(places, input)
         return (values, places) if return_indices else values
@@ -253,6 +255,11 @@ def fractional_sizes(
             )
         wanted = tuple(int(size * ratio) for size, ratio in zip(own, ratios))
     else:
+        if isinstance(output_size, (tuple, list)) and len(output_size) != count:
+            raise RuntimeError(
+                f"{name}(): output_size must either be a number or {count} numbers, got "
+                f"{list(output_size)}"
+            )
         wanted = each(output_size, count, f"{name}(): output_size")
     for size, n, width in zip(own, wanted, kernel):
         if n + width - 1 > size - (count == 3):  # a volume must have room to choose
@@ -276,6 +283,11 @@ def _fractional(count: int) -> Any:
             raise RuntimeError(
                 f"{name}(): kernel_size must either be a number or {count} numbers, got "
                 f"{list(kernel_size)}"
+            )
+        if 0 in input.shape[1:]:
+            raise RuntimeError(
+                f"{name}(): only the first dimension may be empty, got an input of shape "
+                f"{list(input.shape)}"
             )
         kernel = each(kernel_size, count, f"{name}(): kernel_size")
         wanted = fractional_sizes(name, input, kernel, output_size, output_ratio)
