@@ -57,12 +57,9 @@ def occurrences_of_a_pattern(library):
 
 
 def views_among_operations(library):
-    operations = "view.default t.default add.Tensor add_.Tensor split.Tensor sin.out".split()
     of = library.ops.aten
-    found = [
-        getattr(getattr(of, name), last) for name, _, last in (o.partition(".") for o in operations)
-    ]
-    return [each.is_view for each in found]
+    operations = [of.view.default, of.t.default, of.add.Tensor, of.add_.Tensor, of.sin.out]
+    return [each.is_view for each in operations]
 
 
 def kinds_of_devices(library):

@@ -13,7 +13,7 @@ from adjoint.nn.module import Module
 
 
 class Match(NamedTuple):
-    """An occurrence of a pattern: the pattern's last node, and which node is in the place of which."""
+    """An occurrence: the pattern's last node, and which node is in the place of which."""
 
     anchor: Node
     nodes_map: dict[Node, Node]
