@@ -78,6 +78,8 @@ class Parameter(Tensor, metaclass=_Marked):
                 extras.hooks = hooks
 
     def __repr__(self) -> str:
+        if type(self) is not Parameter:
+            return f"Parameter containing:\nParameter({Tensor.__repr__(self)})"
         return f"Parameter containing:\n{self.shared().requires_grad_(self.requires_grad)!r}"
 
 

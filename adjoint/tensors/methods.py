@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.autograd import entry_points, saved_attributes
 from adjoint.autograd.provenance import INTERPRETED
-from adjoint.call.overriding import offered, seen_by_mode
+from adjoint.call.overriding import is_overriding, offered, seen_by_mode
 from adjoint.creation import factories
 from adjoint.dtypes import FLOAT, category_of
 from adjoint.ops import attach_all
@@ -56,7 +56,7 @@ def backward(
     inputs: Any = None,
 ) -> None:
     """Add the gradients of this tensor with respect to the leaves to their `.grad`."""
-    if seen_by_mode():
+    if seen_by_mode() or is_overriding(self):
         named = {"gradient": gradient, "retain_graph": retain_graph}
         offered(backward, (self,), {**named, "create_graph": create_graph, "inputs": inputs})
         return

@@ -1,6 +1,7 @@
 """The memory of tensors in files: how long it is, in which order of bytes, and where it goes."""
 
 import enum
+import importlib
 import math
 import sys
 from typing import Any, NamedTuple
@@ -147,9 +148,12 @@ class Placement:
             ) from error
 
     def answer(self, memory: Any, location: str) -> Any:
-        """What the program's function says; its errors are not taken for the file's."""
+        """What the program's function says of a storage; its errors aren't taken for the file's."""
+        # Storages are tensors' memory, and lie above the files that they can be read from.
+        storages = importlib.import_module("adjoint.compat.torch_tree.storage")
         try:
-            return self.map_location(memory, location)
+            found = self.map_location(storages.UntypedStorage(memory), location)
+            return storages.elements_for(memory, found) if storages.is_storage(found) else found
         except Exception as error:
             raise RuntimeError(f"torch.load: map_location failed with {error!r}") from error
 

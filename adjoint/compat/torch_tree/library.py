@@ -82,7 +82,24 @@ def _on_operation(function: Any) -> Any:
     return call
 
 
-opcheck = _on_operation(library.opcheck)
+_CHECKS = ("schema", "autograd_registration", "faketensor", "aot_dispatch_dynamic")
+
+
+def opcheck(
+    op: Any,
+    args: Any,
+    kwargs: Any = None,
+    *,
+    test_utils: Any = tuple(f"test_{name}" for name in _CHECKS),
+    raise_exception: bool = True,
+) -> dict[str, Any]:
+    """See adjoint.library, whose own checks are more: a program reads the outcome of each."""
+    found = operation_of(op)
+    return library.opcheck(
+        found, args, kwargs, test_utils=test_utils, raise_exception=raise_exception
+    )
+
+
 register_autocast = _on_operation(library.register_autocast)
 register_autograd = _on_operation(library.register_autograd)
 register_kernel = _on_operation(library.register_kernel)

@@ -95,6 +95,14 @@ class Overload:
             raise AttributeError(f"{self}: adjoint has a signature of it, and no schema")
         return self.form.schema()
 
+    @property
+    def is_view(self) -> bool:
+        """Whether a result shows the memory of an argument, and none is written."""
+        if self.form is None and not self._defined_in_python:  # one that writes to out=
+            return False
+        aliases = [each.alias_info for each in self._schema.arguments if each.alias_info]
+        return bool(aliases) and not any(alias.is_write for alias in aliases)
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
             return offered(self, args, kwargs)

@@ -100,8 +100,8 @@ class Writer:
         if kind is None or kind is type(None):
             return "None"
         text = type_text(kind)
-        is_builtin = getattr(builtins, text, None) is kind
-        return text if is_builtin or isinstance(kind, str) else self.reference(text, kind)
+        known = kind is Tensor or getattr(builtins, text, None) is kind
+        return text if known or isinstance(kind, str) else self.reference(text, kind)
 
     def argument(self, value: Any) -> str:
         """An argument as it is written in the code."""
@@ -255,8 +255,10 @@ class CodeGen:
             lines = self._body_transformer(lines)
         first = self.gen_fn_def(writer.parameters, writer.returns)
         text = "".join(lines).replace("\n", "\n    ")
-        wraps = "".join(f'torch.fx.wrap("{name}")\n' for name in writer.wrapped)
-        return PythonCode(f"{wraps}\n\n\n{first}\n    {text}", writer.globals)
+        wraps = [f'torch.fx._symbolic_trace.wrap("{name}")' for name in writer.wrapped]
+        return PythonCode(
+            "\n".join(["", *(wraps or [""]), "", f"{first}\n    {text}"]), writer.globals
+        )
 
     def _output_text(self, writer: Writer, node: Node) -> str:
         shown = map_arg(node.args[0], lambda each: each)

@@ -13,7 +13,7 @@ from adjoint.nn.module import Module
 
 
 class Match(NamedTuple):
-    """An occurrence of a pattern: its last node, and which node is in the place of which."""
+    """An occurrence: the pattern's last node, and which node is in the place of which."""
 
     anchor: Node
     nodes_map: dict[Node, Node]
@@ -105,8 +105,8 @@ def _put_in(
     inside = set(match.nodes_map.values())
     before = set(graph.nodes)
     # What nobody uses is there for what it does, and is replaced where it stands.
-    outer = users - inside or users
-    at = graph.inserting_before(min(outer)) if outer else graph.inserting_after(match.anchors[0])
+    outer, last = users - inside or users, match.nodes_map[match.anchors[0]]
+    at = graph.inserting_before(min(outer)) if outer else graph.inserting_after(last)
     with at:
         result = graph.graph_copy(new, given)
     results = [result] if isinstance(result, Node) else list(result)

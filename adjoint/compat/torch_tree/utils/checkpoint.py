@@ -3,9 +3,26 @@
 from typing import Any
 
 from adjoint.compat.aten_steps.shown import overload_for
+from adjoint.compat.torch_tree import cuda
 from adjoint.compat.torch_tree.ops import Overload, Packet, operation_of
 from adjoint.utils import checkpoint
 from adjoint.utils.checkpoint import SelectiveCheckpointContext
+
+
+class DefaultDeviceType:
+    """For which kind of devices generators are kept, where no tensor says it."""
+
+    kind: str | None = None
+
+    @staticmethod
+    def get_device_type() -> str:
+        """The kind: a GPU's, if there is one."""
+        return DefaultDeviceType.kind or ("cuda" if cuda.is_available() else "cpu")
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Remember another."""
+        DefaultDeviceType.kind = device
 
 
 def create_selective_checkpoint_contexts(

@@ -142,8 +142,9 @@ class SubgraphMatcher:
                 yield match
                 return
             for node in choices[index]:
-                trial = InternalMatch([*match.anchors, node], dict(match.nodes_map))
-                if self._matched(self.pattern_anchors[index], node, trial):
+                anchor = self.pattern_anchors[index]
+                trial = InternalMatch([*match.anchors, anchor], dict(match.nodes_map))
+                if self._matched(anchor, node, trial):
                     yield from chosen(index + 1, trial)
 
         yield from chosen(0, InternalMatch([]))
