@@ -8,6 +8,7 @@ from typing import Any
 
 from adjoint.backends import backend_for
 from adjoint.call.context import Changed, current
+from adjoint.call.layers import derivatives, open_levels
 from adjoint.compiling.answers import AnsweredError, Answers
 from adjoint.compiling.errors import (
     AgainError,
@@ -173,7 +174,8 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         with self.lock:
             settings, kind, program = self.last
-            if args or kwargs or settings is not current() or kind is not get_default_dtype():
+            same = settings is current() and kind is get_default_dtype() and not open_levels.get()
+            if args or kwargs or not same:
                 return self._called(args, kwargs)
             try:
                 return program.run(())
@@ -189,7 +191,13 @@ class Compiled:
             if settings.tracing is None:
                 log.info("%s runs eagerly inside a context that sees its calls", self.name)
             return self.function(*args, **kwargs)
+        if open_levels.get() or len(derivatives.get()) > 1:
+            log.info("%s runs eagerly inside a transform", self.name)
+            return self.function(*args, **kwargs)
         call = Call(args, kwargs, settings)
+        if call.layered:
+            log.info("%s runs eagerly with tensors that answer calls by themselves", self.name)
+            return self.function(*args, **kwargs)
         signature = self.signatures.get(call.key)
         if signature is None:
             log.info("%s: %s", self.name, difference(call.key, list(self.signatures)))

@@ -14,10 +14,11 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 class Call:
     """The arguments of a call, taken apart: the tensors among them, and the signature."""
 
-    __slots__ = ("key", "tensors")
+    __slots__ = ("key", "layered", "tensors")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: Settings) -> None:
         self.tensors: list[Any] = []
+        self.layered = False  # whether one is of a class, or a transform, that answers its calls
         if not args and not kwargs:
             self.key: Any = (settings.recording, settings.inference, get_default_dtype())
             return
@@ -28,6 +29,7 @@ class Call:
             if isinstance(leaf, Tensor):
                 first = seen.setdefault(id(leaf), len(self.tensors))
                 self.tensors.append(leaf)
+                self.layered |= leaf.layer is not None
                 parts.append((first, *_looks(leaf)))
             else:
                 parts.append(_constant(leaf))
