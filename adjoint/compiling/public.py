@@ -28,6 +28,7 @@ log = logging.getLogger("adjoint.compile")
 _XLA = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
 _GRAPHS = ("cudagraph",)
 _EAGER = ("eager",)
+_MANY = 64  # signatures, beyond which those without a program are forgotten
 
 
 def compile(
@@ -150,6 +151,7 @@ class Compiled:
         self.count = 0  # programs made
         self.signatures: dict[Any, _Signature] = {}
         self.warned = False
+        self.crowded = False  # it was said that many arguments come once
         self.told = False  # what it changes at tracing alone
         self.lock = threading.RLock()
         self.last: Any = (None, None, None)  # plain settings, data type, program without arguments
@@ -195,12 +197,11 @@ class Compiled:
             log.info("%s runs eagerly inside a transform", self.name)
             return self.function(*args, **kwargs)
         call = Call(args, kwargs, settings)
-        if call.layered:
-            log.info("%s runs eagerly with tensors that answer calls by themselves", self.name)
-            return self.function(*args, **kwargs)
         signature = self.signatures.get(call.key)
         if signature is None:
             log.info("%s: %s", self.name, difference(call.key, list(self.signatures)))
+            if len(self.signatures) >= _MANY:
+                self._forget_one()
             signature = self.signatures[call.key] = _Signature()
         reason = ""
         for program in signature.programs:
@@ -222,6 +223,19 @@ class Compiled:
             self._give_up(signature)
             return self.function(*args, **kwargs)
         return self._compiled(signature, call, args, kwargs, reason)
+
+    def _forget_one(self) -> None:
+        """Forget the oldest signature without a program: each keeps its arguments."""
+        spare = (key for key, each in self.signatures.items() if not each.programs)
+        self.signatures.pop(next(spare, None), None)
+        if not self.crowded:
+            self.crowded = True
+            warnings.warn(
+                f"compile: {self.name} has met {_MANY} kinds of arguments, and runs eagerly when "
+                "one comes for the first time. What is new at each call (an object, a number, a "
+                "length) should stay the same, or be a tensor",
+                stacklevel=4,
+            )
 
     def _give_up(self, signature: _Signature) -> None:
         signature.eager = True
