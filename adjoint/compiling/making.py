@@ -26,9 +26,10 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     """The program of a call; everything is as before when it is made, or can't be."""
     with Newcomers() as newcomers:
         newcomers.begin()
-        program = _traced(function, tracing, args, kwargs)
-        mark_escaped(tracing.name, xla.is_traced, newcomers.found())
-    return program
+        try:
+            return _traced(function, tracing, args, kwargs)
+        finally:
+            mark_escaped(tracing.name, xla.is_traced, newcomers.found())
 
 
 def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: Any) -> Program:

@@ -14,8 +14,8 @@ from adjoint.compiling.errors import (
     AgainError,
     CompileError,
     EagerError,
+    LaterError,
     OutdatedError,
-    StatelessError,
 )
 from adjoint.compiling.signatures import Call, difference
 from adjoint.device import CPU, device
@@ -174,9 +174,12 @@ class Compiled:
         return f"<compiled {self.name}, {self.count} programs>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        now = current()
+        if now.tracing is not None:  # a part of what is traced, by which no lock is waited for
+            return self.function(*args, **kwargs)
         with self.lock:
             settings, kind, program = self.last
-            same = settings is current() and kind is get_default_dtype() and not open_levels.get()
+            same = settings is now and kind is get_default_dtype() and not open_levels.get()
             if args or kwargs or not same:
                 return self._called(args, kwargs)
             try:
@@ -189,9 +192,8 @@ class Compiled:
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call, of one thread at a time."""
         settings = current()
-        if not settings.plain:  # it is traced as a part, or a context wants to see its calls
-            if settings.tracing is None:
-                log.info("%s runs eagerly inside a context that sees its calls", self.name)
+        if not settings.plain:  # a context wants to see its calls
+            log.info("%s runs eagerly inside a context that sees its calls", self.name)
             return self.function(*args, **kwargs)
         if open_levels.get() or len(derivatives.get()) > 1:
             log.info("%s runs eagerly inside a transform", self.name)
@@ -259,7 +261,7 @@ class Compiled:
                 signature, call, args, kwargs, "the code of a Function reads values"
             )
         except CompileError as error:
-            if isinstance(error, StatelessError) and self.warm_up and not self.whole:
+            if isinstance(error, LaterError) and self.warm_up and not self.whole:
                 log.info("%s runs eagerly once more: %s", self.name, error)
                 with Changed({"asking": self.answers}):
                     return self.function(*args, **kwargs)
@@ -295,7 +297,17 @@ class Compiled:
             )
 
     def _program(self, call: Call, args: Any, kwargs: Any) -> Any:
-        """What a call is traced to, or captured as."""
+        """What a call is traced to, or captured as, by one thread at a time."""
+        from adjoint.compiling.watching import PATIENCE, TURN
+
+        if not TURN.acquire(timeout=PATIENCE):
+            raise LaterError(f"{self.name} is not compiled while another thread's trace lasts")
+        try:
+            return self._made(call, args, kwargs)
+        finally:
+            TURN.release()
+
+    def _made(self, call: Call, args: Any, kwargs: Any) -> Any:
         if self.graphs:
             from adjoint.compiling import capturing  # with CuPy, which is loaded here
 

@@ -2,7 +2,10 @@
 
 import array
 import collections
+import contextlib
 import gc
+import sys
+import threading
 import types
 import warnings
 import weakref
@@ -13,7 +16,7 @@ import pytest
 pytest.importorskip("jax")
 
 import adjoint
-from adjoint import func
+from adjoint import func, nn, optim
 from adjoint.autograd import forward_ad
 from adjoint.compiling import CompileError
 from adjoint.pytree import tree_leaves
@@ -210,3 +213,87 @@ def test_objects_that_come_once_are_let_go_and_it_is_said():
     del batch
     gc.collect()
     assert sum(each() is not None for each in alive) <= 64
+
+
+# ---- threads, and traces that fail ----
+
+
+def train():
+    """A training of its own, whose third step is a program's."""
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    optimizer = optim.Adam(net.parameters())
+
+    @adjoint.compile
+    def step(x):
+        optimizer.zero_grad()
+        loss = sum(net(x).square().mean() for _ in range(10))
+        loss.backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step(adjoint.ones(2, 3))
+    assert step.count == 1
+
+
+def test_threads_trace_one_at_a_time():
+    failed = []
+
+    def trains():
+        try:
+            for _ in range(3):
+                train()
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=trains) for _ in range(4)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-4)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failed, failed
+    assert gc.isenabled()
+
+
+def test_what_is_compiled_inside_waits_for_no_other_thread():
+    inner = adjoint.compile(lambda x: x * 2)
+    outer = adjoint.compile(lambda x: inner(x) + 1)
+    outer(adjoint.ones(1))
+    entered, left = threading.Event(), threading.Event()
+
+    def hold():
+        with inner.lock:  # as while another thread calls it
+            entered.set()
+            left.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    entered.wait()
+    try:
+        assert outer(adjoint.ones(1)).item() == 3.0
+    finally:
+        left.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("error", [None, ValueError("mine")], ids=["value", "own"])
+def test_tensors_kept_by_a_trace_that_failed_refuse_to_be_used(error):
+    kept = []
+
+    @adjoint.compile
+    def step(x):
+        kept.append(x * 2)
+        if error is not None:
+            raise error
+        return bool(x.sum())
+
+    for _ in range(2):
+        with contextlib.suppress(ValueError, CompileError):
+            step(adjoint.ones(2))
+    assert kept[0].tolist() == [2.0, 2.0]
+    with pytest.raises(CompileError, match="was made inside the compiled"):
+        kept[1] + 1
