@@ -21,6 +21,7 @@ from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
 from adjoint.compiling.places import Argument, Lifted, Place
 from adjoint.compiling.reads import Reads
+from adjoint.compiling.signatures import objects_among
 from adjoint.compiling.watching import Event, Watching
 from adjoint.control_flow import stepped
 from adjoint.device import device
@@ -465,7 +466,8 @@ def _captured(
     leaves, tree = tree_flatten((args, kwargs))
     given, named = tree_unflatten([known.get(id(leaf), leaf) for leaf in leaves], tree)
     made: list[Program] = []
-    reads = Reads([function])
+    objects = objects_among(leaves)
+    reads = Reads([function], given=objects)
     refuse_iterators(capturing.name, reads)
     state = PythonState(reads)
 
@@ -487,6 +489,6 @@ def _captured(
     mark_escaped(capturing.name, capturing.graph.owns, gc.get_objects())
     records = capturing.lifted.values()
     leaves = [r.tensor for r in records if type(r.place) is Place and r.needs_grad]
-    reads = Reads([function, *capturing.modules.values()], capturing.host_calls)
+    reads = Reads([function, *capturing.modules.values()], capturing.host_calls, objects)
     program.guards = guards_of(reads, list(capturing.optimizers.values()), leaves, state.places)
     return program

@@ -20,7 +20,11 @@ class EagerError(CompileError):
     """What a function does is decided by values again and again: it runs eagerly as it is."""
 
 
-class StatelessError(CompileError):
+class LaterError(CompileError):
+    """A function can be compiled at a later call."""
+
+
+class StatelessError(LaterError):
     """An optimizer has no state yet, which an eager step makes."""
 
 

@@ -16,6 +16,7 @@ from adjoint.compiling.places import Place
 from adjoint.compiling.program import Program
 from adjoint.compiling.reads import Reads, held_at, putting
 from adjoint.compiling.resuming import rest_of
+from adjoint.compiling.signatures import objects_among
 from adjoint.compiling.tracing import Tracing
 from adjoint.pytree import tree_flatten
 from adjoint.tensors.tensor import Tensor
@@ -25,9 +26,10 @@ def program_of(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs
     """The program of a call; everything is as before when it is made, or can't be."""
     with Newcomers() as newcomers:
         newcomers.begin()
-        program = _traced(function, tracing, args, kwargs)
-        mark_escaped(tracing.name, xla.is_traced, newcomers.found())
-    return program
+        try:
+            return _traced(function, tracing, args, kwargs)
+        finally:
+            mark_escaped(tracing.name, xla.is_traced, newcomers.found())
 
 
 def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: Any) -> Program:
@@ -37,13 +39,14 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
     leaves, _ = tree_flatten((args, kwargs))
     before: list[tuple[Any, Any]] = []
     _remember([args, kwargs], before)
-    objects = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
-    reads = Reads([function, *objects])
+    objects = objects_among(leaves)
+    reads = Reads([function], given=objects)
     refuse_iterators(name, reads)
     held, state = reads.held(), PythonState(reads)
     unrepeated: list[str] = []
 
     def run() -> list[Any]:
+        tracing.refuse_layers()
         with Changed({"tracing": tracing}):
             answer = function(*args, **kwargs)
             if _put_back(before):
@@ -79,7 +82,7 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
         tracing.restore()
     program = Program(tracing, traced, outcomes[0])
     leaves = [r.tensor for r in tracing.lifted.values() if type(r.place) is Place and r.needs_grad]
-    reads = Reads([function, *objects, *tracing.modules.values()], tracing.host_calls)
+    reads = Reads([function, *tracing.modules.values()], tracing.host_calls, objects)
     reads.look(tracing.lifted)
     if tracing.host_calls:
         steady = [e for e in reads.held() if _is_steady(tracing, e[2]) and type(e[0]) is not list]

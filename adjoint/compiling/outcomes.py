@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.backends import xla
 from adjoint.backends.meshes import pinned
+from adjoint.call.layers import Ground
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import HostCall
 from adjoint.compiling.memory import overlap
@@ -81,6 +82,13 @@ def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> O
         if not isinstance(leaf, Tensor):
             outcome.answers.append((-1, leaf))
             continue
+        if leaf.layer is not None and (
+            isinstance(leaf.layer.level, Ground) or not leaf.layer.level.fades
+        ):
+            raise CompileError(
+                f"it answers a {type(leaf).__name__} that answers calls by itself, or is inside a "
+                "transform; answer the tensors that it holds"
+            )
         place = _place_of(tracing, leaf)
         answer = _shown(tracing, leaf, returned, outcome) if place is None else (-1, place)
         outcome.answers.append(answer or (outcome.slot(leaf), None))

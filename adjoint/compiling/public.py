@@ -8,13 +8,14 @@ from typing import Any
 
 from adjoint.backends import backend_for
 from adjoint.call.context import Changed, current
+from adjoint.call.layers import derivatives, open_levels
 from adjoint.compiling.answers import AnsweredError, Answers
 from adjoint.compiling.errors import (
     AgainError,
     CompileError,
     EagerError,
+    LaterError,
     OutdatedError,
-    StatelessError,
 )
 from adjoint.compiling.signatures import Call, difference
 from adjoint.device import CPU, device
@@ -27,6 +28,7 @@ log = logging.getLogger("adjoint.compile")
 _XLA = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
 _GRAPHS = ("cudagraph",)
 _EAGER = ("eager",)
+_MANY = 64  # signatures, beyond which those without a program are forgotten
 
 
 def compile(
@@ -149,6 +151,7 @@ class Compiled:
         self.count = 0  # programs made
         self.signatures: dict[Any, _Signature] = {}
         self.warned = False
+        self.crowded = False  # it was said that many arguments come once
         self.told = False  # what it changes at tracing alone
         self.lock = threading.RLock()
         self.last: Any = (None, None, None)  # plain settings, data type, program without arguments
@@ -171,9 +174,13 @@ class Compiled:
         return f"<compiled {self.name}, {self.count} programs>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        now = current()
+        if now.tracing is not None:  # a part of what is traced, by which no lock is waited for
+            return self.function(*args, **kwargs)
         with self.lock:
             settings, kind, program = self.last
-            if args or kwargs or settings is not current() or kind is not get_default_dtype():
+            same = settings is now and kind is get_default_dtype() and not open_levels.get()
+            if args or kwargs or not same:
                 return self._called(args, kwargs)
             try:
                 return program.run(())
@@ -185,14 +192,18 @@ class Compiled:
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call, of one thread at a time."""
         settings = current()
-        if not settings.plain:  # it is traced as a part, or a context wants to see its calls
-            if settings.tracing is None:
-                log.info("%s runs eagerly inside a context that sees its calls", self.name)
+        if not settings.plain:  # a context wants to see its calls
+            log.info("%s runs eagerly inside a context that sees its calls", self.name)
+            return self.function(*args, **kwargs)
+        if open_levels.get() or len(derivatives.get()) > 1:
+            log.info("%s runs eagerly inside a transform", self.name)
             return self.function(*args, **kwargs)
         call = Call(args, kwargs, settings)
         signature = self.signatures.get(call.key)
         if signature is None:
             log.info("%s: %s", self.name, difference(call.key, list(self.signatures)))
+            if len(self.signatures) >= _MANY:
+                self._forget_one()
             signature = self.signatures[call.key] = _Signature()
         reason = ""
         for program in signature.programs:
@@ -214,6 +225,19 @@ class Compiled:
             self._give_up(signature)
             return self.function(*args, **kwargs)
         return self._compiled(signature, call, args, kwargs, reason)
+
+    def _forget_one(self) -> None:
+        """Forget the oldest signature without a program: each keeps its arguments."""
+        spare = (key for key, each in self.signatures.items() if not each.programs)
+        self.signatures.pop(next(spare, None), None)
+        if not self.crowded:
+            self.crowded = True
+            warnings.warn(
+                f"compile: {self.name} has met {_MANY} kinds of arguments, and runs eagerly when "
+                "one comes for the first time. What is new at each call (an object, a number, a "
+                "length) should stay the same, or be a tensor",
+                stacklevel=4,
+            )
 
     def _give_up(self, signature: _Signature) -> None:
         signature.eager = True
@@ -237,7 +261,7 @@ class Compiled:
                 signature, call, args, kwargs, "the code of a Function reads values"
             )
         except CompileError as error:
-            if isinstance(error, StatelessError) and self.warm_up and not self.whole:
+            if isinstance(error, LaterError) and self.warm_up and not self.whole:
                 log.info("%s runs eagerly once more: %s", self.name, error)
                 with Changed({"asking": self.answers}):
                     return self.function(*args, **kwargs)
@@ -273,7 +297,17 @@ class Compiled:
             )
 
     def _program(self, call: Call, args: Any, kwargs: Any) -> Any:
-        """What a call is traced to, or captured as."""
+        """What a call is traced to, or captured as, by one thread at a time."""
+        from adjoint.compiling.watching import PATIENCE, TURN
+
+        if not TURN.acquire(timeout=PATIENCE):
+            raise LaterError(f"{self.name} is not compiled while another thread's trace lasts")
+        try:
+            return self._made(call, args, kwargs)
+        finally:
+            TURN.release()
+
+    def _made(self, call: Call, args: Any, kwargs: Any) -> Any:
         if self.graphs:
             from adjoint.compiling import capturing  # with CuPy, which is loaded here
 

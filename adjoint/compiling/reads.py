@@ -69,6 +69,7 @@ _OF_OPTIMIZERS = {"param_groups", "state", "defaults"}  # which are asked at eac
 CHANCE = (random.Random, numpy_backend.xp.random.Generator, numpy_backend.xp.random.RandomState)
 _SHAPED = {"shape", "size", "ndim", "dim", "numel", "nelement"}
 TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
+_NOTHING_GIVEN: dict[int, Any] = {}
 _COMPUTED = ("BINARY", "BUILD", "FORMAT")
 
 
@@ -173,7 +174,12 @@ class Asked:
 class Reads:
     """What a function reads by name, itself and through what it names."""
 
-    def __init__(self, functions: list[Any], host_calls: Iterable[Any] = ()) -> None:
+    def __init__(
+        self,
+        functions: list[Any],
+        host_calls: Iterable[Any] = (),
+        given: dict[int, Any] = _NOTHING_GIVEN,
+    ) -> None:
         hosts: list[Any] = [getattr(call, "function", None) for call in host_calls]
         kinds = [each.kind for each in hosts if hasattr(each, "kind")]  # Functions
         steps = [getattr(each, n) for each in kinds for n in ("forward", "backward")]
@@ -194,6 +200,8 @@ class Reads:
         self._seen: dict[int, Any] = {}
         self._asked: dict[tuple[int, str], Asked] = {}  # the slots of dicts and lists
         self._value(functions)
+        for number, each in given.items():  # objects among the arguments
+            self._read(given, number, f"a {type(each).__name__} among the arguments", each)
         before = -1
         while before != len(self._seen) + len(self.found):  # an attribute may lead to others
             before = len(self._seen) + len(self.found)

@@ -9,6 +9,7 @@ from adjoint.backends import xla
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import OnHost
 from adjoint.compiling.outcomes import Outcome
+from adjoint.ops.arranging.shape import select, stack
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 
@@ -81,6 +82,36 @@ def _nodes_behind(node: Any) -> dict[int, Any]:
     return seen
 
 
+def _resumed(resume: Any, grads: Any) -> list[Any]:
+    """The gradients of what a program has read, from those of its results."""
+    found: list[Any] = resume([None if grad is None else grad.array for grad in grads])
+    return found
+
+
+class _OverBatch(Function):
+    """The same in a vmap of gradients: the program goes on once for each element."""
+
+    @staticmethod
+    def forward(resume: Any, *grads: Any) -> Any:
+        return tuple(_resumed(resume, grads))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        """See Function."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, resume: Any, *grads: Any) -> Any:
+        each = [
+            _OverBatch.apply(
+                resume,
+                *[g if dim is None else select(g, dim, n) for g, dim in zip(grads, in_dims[1:])],
+            )
+            for n in range(info.batch_size)
+        ]
+        found = [None if of_one[0] is None else stack(of_one) for of_one in zip(*each)]
+        return tuple(found), tuple(None if grad is None else 0 for grad in found)
+
+
 class Resumed(Function):
     """The results of a compiled call that need a gradient."""
 
@@ -93,4 +124,6 @@ class Resumed(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Any) -> Any:
-        return (None, None, *ctx.resume([None if g is None else g.array for g in grads]))
+        if any(grad is not None and grad.layer is not None for grad in grads):
+            return (None, None, *_OverBatch.apply(ctx.resume, *grads))
+        return (None, None, *_resumed(ctx.resume, grads))

@@ -2,13 +2,19 @@
 
 from typing import Any
 
+from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Settings
+from adjoint.device import device
 from adjoint.dtypes import get_default_dtype
 from adjoint.pytree import tree_flatten
 from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_np: Any = numpy_backend.xp
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), _np.number, _np.bool_)
+_WRITTEN = (*_PLAIN, range, device)  # that are what they look like
+_OF_PARTS = (slice, Size, frozenset)
 
 
 class Call:
@@ -61,16 +67,27 @@ def _looks(tensor: Any) -> tuple[Any, ...]:
         tensor.needs_grad,
         tensor.node is None,
         tensor.gradient is None,
+        tensor.layer is None,
     )
 
 
 def _constant(value: Any) -> Any:
     """What stands for a value that is no tensor: programs are made for its very value."""
-    if isinstance(value, _PLAIN):
+    if isinstance(value, _WRITTEN):
         return (type(value), repr(value))  # -0.0 is not 0.0, and nan is itself
-    if type(value) is NDARRAY:
+    if type(value) is NDARRAY and not value.dtype.hasobject:
         return (NDARRAY, value.shape, value.dtype, value.tobytes())
+    parts = (value.start, value.stop, value.step) if type(value) is slice else value
+    if type(value) in _OF_PARTS and all(isinstance(each, _PLAIN) for each in parts):
+        looks = [(type(each), repr(each)) for each in parts]
+        return (type(value), (frozenset if type(value) is frozenset else tuple)(looks))
     return _Same(value)
+
+
+def objects_among(leaves: list[Any]) -> dict[int, Any]:
+    """Arguments that stand for themselves alone, and may hold other things at the next call."""
+    others = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
+    return dict(enumerate(leaf for leaf in others if isinstance(_constant(leaf), _Same)))
 
 
 class _Same:

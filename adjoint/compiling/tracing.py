@@ -65,6 +65,15 @@ class Tracing(Watching):
 
     # ---- tensors from outside ----
 
+    def refuse_layers(self) -> None:
+        """Refuse arguments whose memory holds no values of theirs."""
+        for tensor in self.arguments:
+            if tensor.layer is not None:
+                raise CompileError(
+                    f"an argument of shape {list(tensor.shape)} is sparse, or of a class that "
+                    "answers calls by itself"
+                )
+
     def lift_all(self, tensors: list[Any]) -> None:
         """Let tensors that an op has met be inputs, if they come from outside."""
         self.note_modules()

@@ -6,6 +6,7 @@ meets tensors from outside, memory is shared, chance is asked, an optimizer make
 
 from collections.abc import Callable
 from functools import partial
+from threading import RLock
 from typing import Any
 
 from adjoint.autograd.provenance import calls, modules_of
@@ -35,6 +36,8 @@ from adjoint.tensors.tensor import AS_IS, Tensor
 
 _np: Any = numpy_backend.xp
 UNTRACED = Changed({"tracing": None})
+TURN = RLock()  # of the thread that watches: what its run has met holds tracers meanwhile
+PATIENCE = 60.0  # seconds for another thread's run, which may itself wait for this thread
 
 
 class Event:
