@@ -1,4 +1,4 @@
-"""torch.nn._reduction: what becomes of the losses of a batch, as a number and from old arguments."""
+"""torch.nn._reduction: what becomes of the losses of a batch, as a number or a word."""
 
 import warnings
 from typing import Any
