@@ -122,7 +122,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "_VF": ("adjoint",),
     "__future__": ("adjoint.nn.conversion",),
     "_custom_ops": ("adjoint.library.legacy",),
-    **dict.fromkeys(("_dynamo.config", "_functorch.config"), ()),
+    "_functorch.config": (),
     "_jit_internal": ("typing",),
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),

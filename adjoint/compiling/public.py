@@ -17,6 +17,7 @@ from adjoint.compiling.errors import (
     StatelessError,
 )
 from adjoint.compiling.signatures import Call, difference
+from adjoint.compiling.stance import stance, without_program
 from adjoint.device import CPU, device
 from adjoint.dtypes import get_default_dtype
 from adjoint.tensors.core import NDARRAY
@@ -24,9 +25,9 @@ from adjoint.tensors.core import NDARRAY
 log = logging.getLogger("adjoint.compile")
 
 # Names of PyTorch's compilers, for which XLA stands in; those of its eager mode mean just that.
-_XLA = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
-_GRAPHS = ("cudagraph",)
-_EAGER = ("eager",)
+XLA_BACKENDS = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
+GRAPH_BACKENDS = ("cudagraph",)
+EAGER_BACKENDS = ("eager",)
 
 
 def compile(
@@ -52,7 +53,7 @@ def compile(
     `mesh` of devices shares out the batches that are arguments, and tensors as `shard` says. Of
     PyTorch's options, `dynamic`, `mode` and `options` mean nothing here.
     """
-    if backend not in (*_XLA, *_GRAPHS, *_EAGER):
+    if backend not in (*XLA_BACKENDS, *GRAPH_BACKENDS, *EAGER_BACKENDS):
         raise ValueError(f"compile: backend must be 'xla' or 'cudagraph', got {backend!r}")
     if function is None:
         return functools.partial(
@@ -71,9 +72,9 @@ def compile(
     for option, number in (("limit", limit), ("warm_up", warm_up)):
         if not isinstance(number, int) or number < 0:
             raise ValueError(f"compile: {option} must be a number of calls, got {number!r}")
-    if disable or backend in _EAGER:
+    if disable or backend in EAGER_BACKENDS:
         return function
-    graphs = backend in _GRAPHS
+    graphs = backend in GRAPH_BACKENDS
     if graphs:
         _require_gpu()
     else:
@@ -175,6 +176,8 @@ class Compiled:
             settings, kind, program = self.last
             if args or kwargs or settings is not current() or kind is not get_default_dtype():
                 return self._called(args, kwargs)
+            if stance.eager:
+                return self.function()
             try:
                 return program.run(())
             except OutdatedError as outdated:
@@ -188,6 +191,8 @@ class Compiled:
         if not settings.plain:  # it is traced as a part, or a context wants to see its calls
             if settings.tracing is None:
                 log.info("%s runs eagerly inside a context that sees its calls", self.name)
+            return self.function(*args, **kwargs)
+        if stance.eager:
             return self.function(*args, **kwargs)
         call = Call(args, kwargs, settings)
         signature = self.signatures.get(call.key)
@@ -206,6 +211,8 @@ class Compiled:
                 break
             except OutdatedError as outdated:
                 reason = reason or outdated.reason  # of the newest
+        if without_program(self.name):
+            return self.function(*args, **kwargs)
         if signature.eager or signature.calls < self.warm_up:
             signature.calls += 1
             with Changed({"asking": self.answers}):

@@ -48,6 +48,14 @@ from adjoint.tensors.tensor import Tensor
 # Names whose modules are loaded when they are first used, so that importing torch stays quick.
 _AUTOCAST = "adjoint.amp.autocast_mode"
 _SET_BY_HAND = f"{__name__}.amp.autocast_mode"
+_OF_AUTOCAST = """
+    autocast_decrement_nesting autocast_increment_nesting get_autocast_cpu_dtype
+    get_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_cpu_enabled
+    is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled
+    set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
+    set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype
+    set_autocast_xla_enabled
+"""
 _LATER = {
     "DispatchKey": "adjoint.compat.dispatch_keys",
     "Future": f"{__name__}.futures",
@@ -58,15 +66,7 @@ _LATER = {
     "is_autocast_cache_enabled": _AUTOCAST,
     "load": f"{__name__}.serialization",
     "save": f"{__name__}.serialization",
-    **dict.fromkeys(
-        "autocast_decrement_nesting autocast_increment_nesting get_autocast_cpu_dtype "
-        "get_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype "
-        "is_autocast_cpu_enabled is_autocast_ipu_enabled is_autocast_xla_enabled "
-        "set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled "
-        "set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype "
-        "set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled".split(),
-        _SET_BY_HAND,
-    ),
+    **dict.fromkeys(_OF_AUTOCAST.split(), _SET_BY_HAND),
 }
 
 Storage = STORAGES["FloatStorage"]

@@ -68,12 +68,15 @@ def _of_device(name: str, kind: str) -> dict[str, Callable[..., Any]]:
     def get_dtype() -> Dtype:
         return get_autocast_dtype(kind)
 
-    return {
+    forms: dict[str, Callable[..., Any]] = {
         f"set_autocast_{name}_enabled": set_enabled,
         f"set_autocast_{name}_dtype": set_dtype,
         f"is_autocast_{name}_enabled": is_enabled,
         f"get_autocast_{name}_dtype": get_dtype,
     }
+    for form, function in forms.items():
+        function.__name__ = function.__qualname__ = form
+    return forms
 
 
 OLD_FORMS: dict[str, Callable[..., Any]] = {
