@@ -106,7 +106,7 @@ _OPTIMIZERS = (
 # What a library or device answers that is not there; it has no parts either.
 ABSENT = "adjoint.compat.absent_devices"
 _ABSENT_PATHS = (
-    "accelerator backends.cpu backends.cuda backends.cudnn backends.cusparselt backends.kleidiai "
+    "backends.cpu backends.cuda backends.cudnn backends.cusparselt backends.kleidiai "
     "backends.mkl backends.miopen backends.nnpack "
     "backends.mkldnn backends.mps backends.openmp backends.opt_einsum distributed.autograd "
     "distributed.rpc mps mtia xpu"
@@ -146,6 +146,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         ("masked.maskedtensor.core", "masked.maskedtensor.creation"),
         (f"{_TREE}.masked.maskedtensor",),
     ),
+    "masked._ops": ("adjoint.masked",),
     "nn.functional.grad": ("adjoint.nn.grad",),
     "nn.modules": ("adjoint.nn",),
     "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
@@ -155,6 +156,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "optim.optimizer": ("adjoint.optim",),
     "profiler": ("adjoint.autograd.profiler",),
     "profiler.profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
+    "signal.windows.windows": ("adjoint.signal.windows",),
     "utils._cxx_pytree": (f"{_TREE}.utils._pytree", "adjoint.pytree"),
     "utils._pytree": ("adjoint.pytree",),
     "utils.data._utils": (),
