@@ -171,7 +171,10 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     **{f"distributions.{name}": _DISTRIBUTION_HOMES for name in _DISTRIBUTIONS.split()},
     **{f"distributions.{name}": (*_DISTRIBUTION_HOMES, _VECTORS) for name in _OF_VECTORS.split()},
     **{f"nn.modules.{name}": ("adjoint.nn",) for name in _LAYERS.split()},
-    **{f"optim.{name}": ("adjoint.optim",) for name in _OPTIMIZERS.split()},
+    **{
+        f"optim.{name}": ("adjoint.optim", f"{_TREE}.optim._functional")
+        for name in _OPTIMIZERS.split()
+    },
 }
 
 
