@@ -158,8 +158,9 @@ def test_what_is_for_gpus_alone_is_refused():
     with pytest.raises(TypeError, match="eps"):
         compat.optim.adamw.adamw(*lists, **{k: v for k, v in settings.items() if k != "eps"})
     with pytest.raises(RuntimeError, match="sparse"):
-        lists[1] = [x.to_sparse()]
-        compat.optim.adamw.adamw(*lists, **settings)
+        compat.optim.adamw.adamw([x, x], [x, x.to_sparse()], *lists[2:], **settings)
+    with pytest.raises(RuntimeError, match="shape"):
+        compat.optim.adamw.adamw([x, x], [x, compat.ones(3)], *lists[2:], **settings)
     assert x.tolist() == [1.0, 1.0]
 
 

@@ -164,7 +164,19 @@ def _group(name: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_real(value: Any) -> Any:
-    return view_as_real(value) if isinstance(value, Tensor) and value.is_complex() else value
+    return view_as_real(value) if value is not None and value.is_complex() else value
+
+
+def _check_gradients(name: str, params: list[Any], grads: list[Any]) -> None:
+    """Refuse gradients that don't fit, before anything is changed."""
+    for param, grad in zip(params, grads, strict=True):
+        if sparse_of(grad) is not None:
+            raise RuntimeError(f"{name}: a sparse gradient; use the class, or to_dense()")
+        if grad.shape != param.shape:
+            raise RuntimeError(
+                f"{name}: a gradient of shape {tuple(grad.shape)} for a parameter of shape "
+                f"{tuple(param.shape)}"
+            )
 
 
 def _factored(param: Any, grad: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
@@ -193,13 +205,13 @@ def _function(name: str, kind: Any, text: str) -> Callable[..., None]:
         group = _group(name, given)
         if not all(isinstance(count, Tensor) for count in given.get("state_steps", ())):
             raise RuntimeError(f"{name}: state_steps must be a list of tensors of one element")
-        for i, (param, grad) in enumerate(zip(given[first], given[second], strict=True)):
-            if sparse_of(grad) is not None:
-                raise RuntimeError(f"{name}: a sparse gradient; use the class, or to_dense()")
+        _check_gradients(name, given[first], given[second])
+        for i, (param, grad) in enumerate(zip(given[first], given[second])):
             state = {_key(each): given[each][i] for each in states if given[each]}
             if kind is SGD:  # each operation of its step is the same on complex numbers
                 step(param, grad, state, group)
-                given[states[0]][i] = state.get("momentum_buffer")
+                if state:
+                    given[states[0]][i] = state["momentum_buffer"]
                 continue
             shown = {key: _as_real(value) for key, value in state.items()}
             step(_as_real(param), _as_real(grad), shown, group)
