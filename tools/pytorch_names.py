@@ -8,6 +8,7 @@ any may be there; behind it are the modules below that are such themselves, with
 """
 
 import importlib
+import inspect
 import sys
 import types
 import typing
@@ -196,6 +197,10 @@ def names(top: str, path: str) -> tuple[list[str], list[str]]:
     except (ImportError, OSError, RuntimeError):  # it needs a device or a package
         return [], ["*"]
     listed = {*dir(module), *getattr(module, "__all__", ())}
+    # Some are properties of a class of modules.
+    kind = type(module)
+    members = inspect.getmembers_static(kind, inspect.isdatadescriptor)
+    listed |= {name for name, _ in members}
     # Modules whose attributes are settings: some hide the module they replace, some list them.
     hidden, settings = getattr(module, "m", None), getattr(module, "_config", None)
     listed |= {*(vars(hidden) if isinstance(hidden, types.ModuleType) else ())}

@@ -15,7 +15,7 @@ from adjoint import dtypes
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.backends import is_available
 from adjoint.call.arguments import tensors_in
-from adjoint.call.context import Scope, Settings, current, replaced
+from adjoint.call.context import Scope, Settings, change, current, replaced
 from adjoint.device import device
 from adjoint.dtypes import dtype as Dtype  # noqa: N812  # autocast's own parameter is called dtype
 from adjoint.ops.declaration import DECLARED
@@ -26,17 +26,26 @@ _DEFAULTS = {"cpu": dtypes.bfloat16 or dtypes.float16, "cuda": dtypes.float16}
 _ALLOWED = {dtypes.bfloat16, dtypes.float16}
 
 
+def _check_device(device_type: str) -> None:
+    if device_type not in _DEFAULTS:
+        known = ", ".join(_DEFAULTS)
+        raise RuntimeError(f"autocast: unsupported device type {device_type!r}; use {known}")
+
+
 class _Caster:
     """The watcher: casts arguments of tensors on one kind of device, then makes the call."""
 
     of_region = True  # what is computed again under a checkpoint must be cast again
 
-    def __init__(self, device_type: str, narrow: Dtype) -> None:
+    def __init__(self, device_type: str, narrow: Dtype, enabled: bool = True) -> None:
         self.device_type = device_type
         self.narrow = narrow
+        self.enabled = enabled  # if not, it only remembers the type, until autocast is on
 
     def __call__(self, op: Any, values: list[Any]) -> Any:
         """See call.context.Settings.watchers."""
+        if not self.enabled:
+            return op.run(values)
         asked = getattr(op, "autocast_types", {}).get(self.device_type)  # of a custom op
         if asked is not None:
             return op.run([self.cast(value, asked) for value in values])
@@ -87,6 +96,12 @@ def _caster(device_type: str) -> _Caster | None:
     return None
 
 
+def _others(device_type: str) -> tuple[Any, ...]:
+    """The watchers of the calling context without that one."""
+    caster = _caster(device_type)
+    return tuple(watcher for watcher in current().watchers if watcher is not caster)
+
+
 class autocast(ContextDecorator, Scope):
     """Inside, products of tensors on a kind of device run in a narrower type."""
 
@@ -97,9 +112,7 @@ class autocast(ContextDecorator, Scope):
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if device_type not in _DEFAULTS:
-            known = ", ".join(_DEFAULTS)
-            raise RuntimeError(f"autocast: unsupported device type {device_type!r}; use {known}")
+        _check_device(device_type)
         self.device = device_type
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         if enabled and self.fast_dtype not in _ALLOWED:
@@ -122,9 +135,8 @@ class autocast(ContextDecorator, Scope):
 
     def _inside(self, outer: Settings) -> Settings:
         """See Scope."""
-        kept = tuple(w for w in outer.watchers if w is not _caster(self.device))
         casters = (_Caster(self.device, self.fast_dtype),) if self._enabled else ()
-        return replaced(outer, {"watchers": (*kept, *casters)})
+        return replaced(outer, {"watchers": (*_others(self.device), *casters)})
 
 
 # ---- asking and setting ----
@@ -132,30 +144,23 @@ class autocast(ContextDecorator, Scope):
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether products on a kind of device run in a narrower type here."""
-    return _caster(device_type) is not None
-
-
-def is_autocast_cpu_enabled() -> bool:
-    """Whether products on the CPU run in a narrower type here."""
-    return is_autocast_enabled("cpu")
+    caster = _caster(device_type)
+    return caster is not None and caster.enabled
 
 
 def get_autocast_dtype(device_type: str) -> Dtype:
     """The narrow type that is, or would be, in use on a kind of device."""
-    if device_type not in _DEFAULTS:
-        raise RuntimeError(f"autocast: unsupported device type {device_type!r}")
+    _check_device(device_type)
     caster = _caster(device_type)
     return _DEFAULTS[device_type] if caster is None else caster.narrow
 
 
-def get_autocast_gpu_dtype() -> Dtype:
-    """The narrow type on GPUs."""
-    return get_autocast_dtype("cuda")
-
-
-def get_autocast_cpu_dtype() -> Dtype:
-    """The narrow type on the CPU."""
-    return get_autocast_dtype("cpu")
+def set_autocast(device_type: str, narrow: Dtype, enabled: bool) -> None:
+    """Set what holds for a kind of device in the calling context, until the block around ends."""
+    _check_device(device_type)
+    told = enabled or narrow is not _DEFAULTS[device_type]
+    casters = (_Caster(device_type, narrow, enabled),) if told else ()
+    change(watchers=(*_others(device_type), *casters))
 
 
 def is_autocast_available(device_type: str) -> bool:
@@ -190,8 +195,9 @@ def custom_fwd(
         ctx = args[0]
         caster = _caster(device_type)
         ctx.autocast_dtype = get_autocast_dtype(device_type)
-        ctx.autocast_used = caster is not None and cast_inputs is None
-        if caster is None or cast_inputs is None:
+        on = is_autocast_enabled(device_type)
+        ctx.autocast_used = on and cast_inputs is None
+        if caster is None or not on or cast_inputs is None:
             return fwd(*args, **kwargs)
         with autocast(device_type, enabled=False):
             cast = [caster.cast(value, cast_inputs) for value in args]

@@ -36,10 +36,6 @@ def device_count() -> int:
     return 0
 
 
-def current_accelerator(check_available: bool = False) -> None:
-    """There is none."""
-
-
 @contextlib.contextmanager
 def flags(*settings: Any, **named: Any) -> Iterator[None]:
     """Settings of a library that is not there: nothing changes."""

@@ -117,7 +117,9 @@ def _look_up(path: str) -> Any:
         found = getattr(shown, name, None)
         # adjoint's own modules are shown under PyTorch's paths alone, as Mirrors; one that can be
         # called is a function too, and meant as that. Python's own are what they are.
-        hidden = isinstance(found, ModuleType) and name not in sys.stdlib_module_names
+        hidden = isinstance(found, ModuleType) and not (
+            isinstance(found, Mirror) or found.__name__.partition(".")[0] in sys.stdlib_module_names
+        )
         if hasattr(shown, name) and (callable(found) or not hidden):
             return found
     if path in PATHS or (pytorch_names.is_module(path) and ABSENT not in PATHS[parent]):

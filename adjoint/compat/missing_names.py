@@ -102,12 +102,23 @@ class Missing(ModuleType):
         raise missing(torch_path(self.__name__))
 
     def __getattr__(self, name: str) -> Any:
-        path = f"{torch_path(self.__name__)}.{name}"
+        own = torch_path(self.__name__)
+        path = f"{own}.{name}"
+        if name == "torch":
+            return importlib.import_module(_PREFIX[:-1])  # which PyTorch's modules import
+        if name == "__all__" and pytorch_names.is_module(own):
+            return pytorch_names.public_names(own)
         if pytorch_names.is_module(path):
             return importlib.import_module(f"{self.__name__}.{name}")
         if pytorch_names.is_class(path):
             return class_of(path)
-        raise missing(path)
+        if name.startswith("__"):
+            raise AttributeError(f"{self!r} has no attribute {name!r}")
+        if not pytorch_names.is_listed(path):
+            raise missing(path)
+        # Of a part that is there by name alone, what it has can be mentioned as well.
+        found = vars(self)[name] = Missing(f"{self.__name__}.{name}")
+        return found
 
     def __repr__(self) -> str:
         return f"<torch.{torch_path(self.__name__)}, which is not in adjoint>"

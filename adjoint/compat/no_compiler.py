@@ -10,7 +10,21 @@ from typing import Any
 
 from adjoint.compiling.public import compile as compiled
 
+DEFAULT_BACKEND = "inductor"  # one of the names for which XLA stands in
+_chosen: dict[str, Any] = {}  # what the program has set
 _logger = logging.getLogger("adjoint.compat")
+
+
+def get_default_backend() -> Any:
+    """What compiles where nothing is said."""
+    return _chosen.get("backend", DEFAULT_BACKEND)
+
+
+def set_default_backend(backend: Any) -> None:
+    """Choose what compiles where nothing is said; None is the one there was at first."""
+    if not (backend is None or isinstance(backend, str) or callable(backend)):
+        raise TypeError(f"set_default_backend: expected a name, got {type(backend).__name__}")
+    _chosen["backend"] = DEFAULT_BACKEND if backend is None else backend
 
 
 def compile(model: Any = None, **options: Any) -> Any:
@@ -20,6 +34,7 @@ def compile(model: Any = None, **options: Any) -> Any:
     """
     if model is None:
         return functools.partial(compile, **options)
+    options.setdefault("backend", get_default_backend())
     options.setdefault("fallback", not options.get("fullgraph", False))
     try:
         return compiled(model, **options)

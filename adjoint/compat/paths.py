@@ -106,7 +106,7 @@ _OPTIMIZERS = (
 # What a library or device answers that is not there; it has no parts either.
 ABSENT = "adjoint.compat.absent_devices"
 _ABSENT_PATHS = (
-    "accelerator backends.cpu backends.cuda backends.cudnn backends.cusparselt backends.kleidiai "
+    "backends.cpu backends.cuda backends.cudnn backends.cusparselt backends.kleidiai "
     "backends.mkl backends.miopen backends.nnpack "
     "backends.mkldnn backends.mps backends.openmp backends.opt_einsum distributed.autograd "
     "distributed.rpc mps mtia xpu"
@@ -122,7 +122,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "_VF": ("adjoint",),
     "__future__": ("adjoint.nn.conversion",),
     "_custom_ops": ("adjoint.library.legacy",),
-    **dict.fromkeys(("_dynamo.config", "_functorch.config"), ()),
+    "_functorch.config": (),
     "_jit_internal": ("typing",),
     "_tensor": ("adjoint",),
     "_tensor_str": ("adjoint",),
@@ -146,6 +146,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         ("masked.maskedtensor.core", "masked.maskedtensor.creation"),
         (f"{_TREE}.masked.maskedtensor",),
     ),
+    "masked._ops": ("adjoint.masked",),
     "nn.functional.grad": ("adjoint.nn.grad",),
     "nn.modules": ("adjoint.nn",),
     "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
@@ -155,6 +156,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "optim.optimizer": ("adjoint.optim",),
     "profiler": ("adjoint.autograd.profiler",),
     "profiler.profiler": ("adjoint.profiler", "adjoint.autograd.profiler"),
+    "signal.windows.windows": ("adjoint.signal.windows",),
     "utils._cxx_pytree": (f"{_TREE}.utils._pytree", "adjoint.pytree"),
     "utils._pytree": ("adjoint.pytree",),
     "utils.data._utils": (),
@@ -169,7 +171,10 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     **{f"distributions.{name}": _DISTRIBUTION_HOMES for name in _DISTRIBUTIONS.split()},
     **{f"distributions.{name}": (*_DISTRIBUTION_HOMES, _VECTORS) for name in _OF_VECTORS.split()},
     **{f"nn.modules.{name}": ("adjoint.nn",) for name in _LAYERS.split()},
-    **{f"optim.{name}": ("adjoint.optim",) for name in _OPTIMIZERS.split()},
+    **{
+        f"optim.{name}": ("adjoint.optim", f"{_TREE}.optim._functional")
+        for name in _OPTIMIZERS.split()
+    },
 }
 
 

@@ -56,6 +56,20 @@ def is_class(path: str) -> bool:
     return name in module.classes or (module.has_more and of_python and name[:1].isupper())
 
 
+def is_listed(path: str) -> bool:
+    """Whether a path below torch is one of the names that are known of a module."""
+    home, _, name = path.rpartition(".")
+    module = _modules().get(home)
+    return module is not None and name in module.others - {"*"}
+
+
+def public_names(path: str) -> list[str]:
+    """The names of a module that a program gets by *, without modules that it imports."""
+    module = _modules()[path]
+    names = {name for name in module.classes | module.others if len(name) > 1 and name[0] != "_"}
+    return sorted(name for name in names if name != "torch" and not is_module(name))
+
+
 def is_known(path: str) -> bool:
     """Whether PyTorch has, or may have, a module or name of this path below torch."""
     if is_module(path) or is_class(path):

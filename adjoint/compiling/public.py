@@ -18,6 +18,7 @@ from adjoint.compiling.errors import (
     OutdatedError,
 )
 from adjoint.compiling.signatures import Call, difference
+from adjoint.compiling.stance import stance, without_program
 from adjoint.device import CPU, device
 from adjoint.dtypes import get_default_dtype
 from adjoint.tensors.core import NDARRAY
@@ -25,9 +26,9 @@ from adjoint.tensors.core import NDARRAY
 log = logging.getLogger("adjoint.compile")
 
 # Names of PyTorch's compilers, for which XLA stands in; those of its eager mode mean just that.
-_XLA = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
-_GRAPHS = ("cudagraph",)
-_EAGER = ("eager",)
+XLA_BACKENDS = ("xla", "inductor", "aot_eager", "cudagraphs", "onnxrt", "openxla", "tvm")
+GRAPH_BACKENDS = ("cudagraph",)
+EAGER_BACKENDS = ("eager",)
 _MANY = 64  # signatures, beyond which those without a program are forgotten
 
 
@@ -54,7 +55,7 @@ def compile(
     `mesh` of devices shares out the batches that are arguments, and tensors as `shard` says. Of
     PyTorch's options, `dynamic`, `mode` and `options` mean nothing here.
     """
-    if backend not in (*_XLA, *_GRAPHS, *_EAGER):
+    if backend not in (*XLA_BACKENDS, *GRAPH_BACKENDS, *EAGER_BACKENDS):
         raise ValueError(f"compile: backend must be 'xla' or 'cudagraph', got {backend!r}")
     if function is None:
         return functools.partial(
@@ -73,9 +74,9 @@ def compile(
     for option, number in (("limit", limit), ("warm_up", warm_up)):
         if not isinstance(number, int) or number < 0:
             raise ValueError(f"compile: {option} must be a number of calls, got {number!r}")
-    if disable or backend in _EAGER:
+    if disable or backend in EAGER_BACKENDS:
         return function
-    graphs = backend in _GRAPHS
+    graphs = backend in GRAPH_BACKENDS
     if graphs:
         _require_gpu()
     else:
@@ -179,8 +180,8 @@ class Compiled:
             return self.function(*args, **kwargs)
         with self.lock:
             settings, kind, program = self.last
-            same = settings is now and kind is get_default_dtype() and not open_levels.get()
-            if args or kwargs or not same:
+            same = settings is now and kind is get_default_dtype()
+            if args or kwargs or not same or open_levels.get() or stance.eager:
                 return self._called(args, kwargs)
             try:
                 return program.run(())
@@ -197,6 +198,8 @@ class Compiled:
             return self.function(*args, **kwargs)
         if open_levels.get() or len(derivatives.get()) > 1:
             log.info("%s runs eagerly inside a transform", self.name)
+            return self.function(*args, **kwargs)
+        if stance.eager:
             return self.function(*args, **kwargs)
         call = Call(args, kwargs, settings)
         signature = self.signatures.get(call.key)
@@ -217,6 +220,8 @@ class Compiled:
                 break
             except OutdatedError as outdated:
                 reason = reason or outdated.reason  # of the newest
+        if without_program(self.name):
+            return self.function(*args, **kwargs)
         if signature.eager or signature.calls < self.warm_up:
             signature.calls += 1
             with Changed({"asking": self.answers}):

@@ -84,11 +84,11 @@ class SparseAdam(Optimizer):
         if current().modes:
             _step_by_calls(held, whole, group, state["step"], writes)
         else:
-            _step_in_memory(held, whole, group, state["step"], writes)
+            step_in_memory(held, whole, group, state["step"], writes)
         writes.calls.append((self.state.update, {param: state}))
 
 
-def _step_in_memory(
+def step_in_memory(
     held: list[Any], grad: Coordinates, group: Group, step: int, writes: Writes
 ) -> None:
     """Have the rows of a parameter and its averages written where they are."""

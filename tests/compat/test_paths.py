@@ -201,8 +201,10 @@ def test_what_is_not_available_has_no_parts():
 def test_a_missing_module_can_be_imported_but_not_used():
     import adjoint.compat.torch.utils.cpp_extension as missing
 
-    with pytest.raises(MissingNameError, match=r"torch\.utils\.cpp_extension\.load"):
-        missing.load  # noqa: B018
+    with pytest.raises(MissingNameError, match=r"torch\.utils\.cpp_extension\.load "):
+        missing.load("name", [])
+    with pytest.raises(MissingNameError, match="nor has PyTorch"):
+        missing.nonsense  # noqa: B018
 
 
 def test_the_reason_is_that_of_the_nearest_path():

@@ -211,7 +211,7 @@ def _asgd(param: Any, grad: Any, state: State, group: Group) -> None:
 
 
 # By the rule of a class: those that only have other settings are the same.
-_STEPS: Final[dict[Any, Step]] = {
+STEPS: Final[dict[Any, Step]] = {
     SGD.update: _sgd,
     ASGD.update: _asgd,
     Adam.update: _adam,
@@ -228,7 +228,7 @@ _WITH_ZEROS: Final = (ASGD, Adadelta, RMSprop, Rprop)  # whose counters are not 
 
 def stepped(optimizer: Any, params: list[Any], group: Group, writes: Writes) -> bool:
     """See tensors.upper; complex numbers and those of 16 bits are left to adjoint's rules."""
-    steps = _STEPS.get(optimizer.update)
+    steps = STEPS.get(optimizer.update)
     if steps is None or group.get("capturable") or not all(map(_is_plain, params)):
         return False
     if any(isinstance(beta, Tensor) for beta in group.get("betas", ())):

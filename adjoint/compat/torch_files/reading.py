@@ -22,7 +22,7 @@ from adjoint.compat.torch_files.storages import (
     default_order,
     wanted,
 )
-from adjoint.compat.torch_files.surveying import Survey
+from adjoint.compat.torch_files.surveying import Names, Survey
 from adjoint.compat.torch_files.unpickling import WeightsUnpickler, refusal
 from adjoint.saving.safetensors_files import read_bytes
 from adjoint.tensors.tensor import Tensor
@@ -193,6 +193,17 @@ def _load_archive(
 
         room = len(program)
         return _unpickled(io.BytesIO(program), room, persistent_load, pickle_module, encoding)
+
+
+def names_refused(file: BinaryIO) -> list[str]:
+    """What an archive wants to use that is neither harmless nor allowed."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    if file.read(len(ARCHIVE_START)) != ARCHIVE_START:
+        raise ValueError("get_unsafe_globals_in_checkpoint: expected an archive of torch.save's")
+    with _reading_zip(), zipfile.ZipFile(file) as zipped:
+        program = _Archive(zipped, size).read("data.pkl")
+    return Names(io.BytesIO(program), len(program), NAMES, lambda saved_id: None).load()
 
 
 # ---- older files ----

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from adjoint.backends import backend_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compat.tensor_types import DTYPE_NAMES
+from adjoint.compat.torch_files.locations import default_restore_location
 from adjoint.compat.torch_files.unpickling import refusal
-from adjoint.device import CPU, device
+from adjoint.device import device
 from adjoint.dtypes import bool_, dtype
 from adjoint.saving.safetensors_files import MOST_DIMENSIONS, TOO_FAR, normalise_bools
 from adjoint.tensors.pickling import shown_to_modes
@@ -137,15 +138,15 @@ class Placement:
         elif self.map_location is not None:
             answer = self.answer(memory, location)
             if answer is not None:
-                return _checked_answer(answer, memory)
+                return _checked_answer(answer, memory, "map_location")
         try:
-            target = device(place)
-            return memory if target == CPU else memory.to(target)
+            restored = default_restore_location(memory, str(place))
         except RuntimeError as error:
             raise RuntimeError(
                 f"torch.load: a tensor was saved on {location} and can't be put on {place}: "
                 f"{error}. Pass map_location='cpu' to load it into main memory."
             ) from error
+        return _checked_answer(restored, memory, "the deserializer of a place")
 
     def answer(self, memory: Any, location: str) -> Any:
         """What the program's function says of a storage; its errors aren't taken for the file's."""
@@ -158,15 +159,15 @@ class Placement:
             raise RuntimeError(f"torch.load: map_location failed with {error!r}") from error
 
 
-def _checked_answer(answer: Any, memory: Any) -> Any:
+def _checked_answer(answer: Any, memory: Any, who: str) -> Any:
     if (
         not isinstance(answer, Tensor)
         or answer.dtype is not memory.dtype
         or answer.shape != memory.shape
     ):
         raise RuntimeError(
-            f"torch.load: map_location answered {answer!r:.100}; what it was given, moved, or None "
-            "is expected"
+            f"torch.load: {who} answered {answer!r:.100}; what it was given, moved, or None is "
+            "expected"
         )
     return answer
 

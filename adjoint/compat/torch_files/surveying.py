@@ -1,8 +1,9 @@
-"""Which storages a pickle asks for, found without making anything of what it describes."""
+"""Which storages and names a pickle asks for, found without making what it describes."""
 
+import pickle
 from typing import Any
 
-from adjoint.compat.torch_files.unpickling import WeightsUnpickler, expect
+from adjoint.compat.torch_files.unpickling import WeightsUnpickler, as_python_3, expect
 
 
 class Survey(WeightsUnpickler):
@@ -41,3 +42,21 @@ class Survey(WeightsUnpickler):
 
     def check_result(self, root: Any) -> None:
         """There is none."""
+
+
+class Names(Survey):
+    """Goes through a pickle for the names that it asks for and that are not allowed."""
+
+    def load(self) -> list[str]:
+        """The names, each once."""
+        self.refused: dict[str, None] = {}
+        super().load()
+        return list(self.refused)
+
+    def find(self, module_name: str, global_name: str) -> Any:
+        """Note a name that loading would refuse."""
+        try:
+            WeightsUnpickler.find(self, module_name, global_name)
+        except pickle.UnpicklingError:
+            self.refused[".".join(as_python_3(module_name, global_name))] = None
+        return super().find(module_name, global_name)

@@ -45,6 +45,14 @@ def refusal(reason: str) -> pickle.UnpicklingError:
     return pickle.UnpicklingError(f"Weights only load failed: {reason}")
 
 
+def as_python_3(module_name: str, global_name: str) -> tuple[str, str]:
+    """Today's module and name of what a file may call as Python 2 did."""
+    module_name, global_name = NAME_MAPPING.get(
+        (module_name, global_name), (module_name, global_name)
+    )
+    return IMPORT_MAPPING.get(module_name, module_name), global_name
+
+
 class Builder:
     """What a name in a file stands for: something that makes a value of others."""
 
@@ -215,9 +223,7 @@ class WeightsUnpickler:
         """What a name stands for."""
         expect(module_name, str)
         expect(global_name, str)
-        if (module_name, global_name) in NAME_MAPPING:  # as Python 2 called things
-            module_name, global_name = NAME_MAPPING[module_name, global_name]
-        module_name = IMPORT_MAPPING.get(module_name, module_name)
+        module_name, global_name = as_python_3(module_name, global_name)
         name = f"{module_name}.{global_name}"
         own = _OWN.get((module_name, global_name))
         if own is not None:

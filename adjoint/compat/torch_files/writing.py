@@ -19,6 +19,7 @@ from adjoint.autograd.hooks import warn_if_has_hooks
 from adjoint.backends import backend_of
 from adjoint.backends.namespace import ordered_strides
 from adjoint.backends.numpy import numpy_backend
+from adjoint.compat.torch_files.locations import location_tag
 from adjoint.compat.torch_files.reading import MAGIC_NUMBER, PROTOCOL_VERSION
 from adjoint.compat.torch_files.storages import KIND_NAMES
 from adjoint.creation.sparse import taken_apart
@@ -92,7 +93,7 @@ class _Storages:
         return stored, start, strides
 
     def _add(self, content: Any, tensor: Any) -> _Stored:
-        made = _Stored(str(len(self.stored)), content, tensor.dtype, str(tensor.device))
+        made = _Stored(str(len(self.stored)), content, tensor.dtype, location_tag(tensor))
         self.stored.append(made)
         return made
 

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.autograd.anomaly_mode import set_detect_anomaly
 from adjoint.compat.absent_devices import is_available
 from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.fake_quantization import FAKE_QUANTIZATION
@@ -46,6 +47,15 @@ from adjoint.tensors.tensor import Tensor
 
 # Names whose modules are loaded when they are first used, so that importing torch stays quick.
 _AUTOCAST = "adjoint.amp.autocast_mode"
+_SET_BY_HAND = f"{__name__}.amp.autocast_mode"
+_OF_AUTOCAST = """
+    autocast_decrement_nesting autocast_increment_nesting get_autocast_cpu_dtype
+    get_autocast_gpu_dtype get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_cpu_enabled
+    is_autocast_ipu_enabled is_autocast_xla_enabled set_autocast_cache_enabled
+    set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled
+    set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype
+    set_autocast_xla_enabled
+"""
 _LATER = {
     "DispatchKey": "adjoint.compat.dispatch_keys",
     "Future": f"{__name__}.futures",
@@ -53,12 +63,10 @@ _LATER = {
     "clear_autocast_cache": _AUTOCAST,
     "cond": f"{__name__}._higher_order_ops",
     "while_loop": f"{__name__}._higher_order_ops",
-    "get_autocast_cpu_dtype": _AUTOCAST,
-    "get_autocast_gpu_dtype": _AUTOCAST,
     "is_autocast_cache_enabled": _AUTOCAST,
-    "is_autocast_cpu_enabled": _AUTOCAST,
     "load": f"{__name__}.serialization",
     "save": f"{__name__}.serialization",
+    **dict.fromkeys(_OF_AUTOCAST.split(), _SET_BY_HAND),
 }
 
 Storage = STORAGES["FloatStorage"]
@@ -162,6 +170,14 @@ def _assert(condition: Any, message: str) -> None:
 
 
 assertion = _assert  # for this package
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode on or off."""
+    for argument in (enabled, check_nan):
+        if not isinstance(argument, bool):
+            raise TypeError(f"set_anomaly_enabled: expected a bool, got {argument!r:.60}")
+    set_detect_anomaly(enabled, check_nan)
 
 
 def set_warn_always(b: bool, /) -> None:

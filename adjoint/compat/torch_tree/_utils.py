@@ -17,6 +17,7 @@ __all__ = [
     "_element_size",
     "_flatten_dense_tensors",
     "_get_device_index",
+    "_is_privateuse1_backend_available",
     "_rebuild_parameter",
     "_rebuild_parameter_with_state",
     "_rebuild_tensor",
@@ -26,6 +27,7 @@ __all__ = [
 ]
 
 is_compiling = never
+_is_privateuse1_backend_available = never
 
 
 def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:

@@ -1,12 +1,22 @@
 """torch.serialization: objects in files as PyTorch has them, by torch.save and torch.load."""
 
+import contextlib
+import importlib
+import mmap
 import os
 import pickle
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from adjoint.compat.torch_files.reading import load_file
+from adjoint.compat.torch_files.locations import (
+    default_restore_location as default_restore_location,
+    location_tag as location_tag,
+    register_package as register_package,
+)
+from adjoint.compat.torch_files.reading import load_file, names_refused
 from adjoint.compat.torch_files.safe_globals import (
     add_safe_globals as add_safe_globals,
     clear_safe_globals as clear_safe_globals,
@@ -22,6 +32,9 @@ from adjoint.compat.torch_files.storages import (
 from adjoint.compat.torch_files.writing import archive_writer, older_writer
 
 DEFAULT_PROTOCOL = 2
+
+_MAPPINGS = {getattr(mmap, name, None) for name in ("MAP_PRIVATE", "MAP_SHARED")} - {None}
+_options: dict[str, Any] = {"crc32": True, "mapping": getattr(mmap, "MAP_PRIVATE", None)}
 
 
 def save(
@@ -78,7 +91,7 @@ def load(
     `encoding` is that of the strings of Python 2.
     """
     if isinstance(f, (str, os.PathLike)):
-        with Path(f).open("rb") as file:
+        with _opened(f) as file:
             options: dict[str, Any] = {"weights_only": weights_only, "encoding": encoding}
             return load(file, map_location, pickle_module, **options)
     _check_file(f, "read", "readline", "seek", "tell")
@@ -109,3 +122,75 @@ def _careful(weights_only: bool | None, pickle_module: Any) -> bool:
             "weights_only=False if you trust this one"
         )
     return careful
+
+
+@contextlib.contextmanager
+def _opened(f: Any) -> Iterator[Any]:
+    """A file, or that of a path."""
+    if isinstance(f, (str, os.PathLike)):
+        with Path(f).open("rb") as file:
+            yield file
+    else:
+        yield f
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """The names that a file wants to use and that loading weights alone would refuse."""
+    with _opened(f) as file:
+        return names_refused(file)
+
+
+def normalize_storage_type(storage_type: Any) -> Any:
+    """The class of storages that torch has under the name of this one."""
+    return getattr(importlib.import_module("adjoint.compat.torch"), storage_type.__name__)
+
+
+def check_module_version_greater_or_equal(
+    module: ModuleType, req_version_tuple: tuple[Any, ...], error_if_malformed: bool = True
+) -> bool:
+    """Whether the version of a module is this one or newer; its parts are compared as given."""
+    try:
+        given = module.__version__.split(".")
+        found = tuple(type(part)(own) for own, part in zip(given, req_version_tuple))
+    except Exception as error:
+        what = f"the version of {module} can't be compared with {req_version_tuple}"
+        if error_if_malformed:
+            raise RuntimeError(what) from error
+        warnings.warn(f"{what}; it is taken to be new enough", stacklevel=2)
+        return True
+    return found >= req_version_tuple
+
+
+# ---- settings of how files are written and mapped: remembered, they change nothing ----
+
+
+def get_crc32_options() -> bool:
+    """Whether checksums are wanted in files, which here have them always."""
+    return bool(_options["crc32"])
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    """Say whether checksums are wanted in files."""
+    _options["crc32"] = compute_crc32
+
+
+def get_default_mmap_options() -> int | None:
+    """How files would be mapped into memory; here they are read."""
+    return _options["mapping"]  # type: ignore[no-any-return]  # of one dict for all settings
+
+
+class set_default_mmap_options:
+    """Say how files would be mapped: from now on, or as a context until it ends."""
+
+    def __init__(self, flags: int) -> None:
+        if flags not in _MAPPINGS:
+            raise ValueError(
+                f"set_default_mmap_options: expected mmap.MAP_PRIVATE or MAP_SHARED, got {flags}"
+            )
+        self.prev, _options["mapping"] = _options["mapping"], flags
+
+    def __enter__(self) -> None:
+        """It holds already."""
+
+    def __exit__(self, *exc: object) -> None:
+        _options["mapping"] = self.prev

@@ -25,23 +25,34 @@ from adjoint.tensors.core import TensorCore
 # ---- what all have in common ----
 
 
+REDUCTIONS = ("none", "mean", "sum")  # in the order of the numbers that PyTorch has for them
+
+
+def old_reduction(size_average: Any, reduce: Any) -> str:
+    """The reduction that is meant by the two arguments it replaced."""
+    if reduce is not None and not reduce:
+        return "none"
+    return "mean" if size_average is None or size_average else "sum"
+
+
+def warn_of_old_reduction(meant: str, stacklevel: int) -> None:
+    """Say what to write instead of the two arguments."""
+    text = f"size_average and reduce are deprecated; write reduction='{meant}'"
+    warnings.warn(text, stacklevel=stacklevel + 1)
+
+
 def chosen_reduction(reduction: str, size_average: Any, reduce: Any) -> str:
     """The reduction that is meant where the two arguments it replaced are given."""
     if size_average is None and reduce is None:
         return reduction
-    if reduce is not None and not reduce:
-        meant = "none"
-    else:
-        meant = "mean" if size_average is None or size_average else "sum"
-    warnings.warn(
-        f"size_average and reduce are deprecated; write reduction='{meant}'", stacklevel=3
-    )
+    meant = old_reduction(size_average, reduce)
+    warn_of_old_reduction(meant, 3)
     return meant
 
 
 def check_reduction(reduction: str) -> None:
     """Refuse what is no reduction."""
-    if reduction not in ("none", "mean", "sum"):
+    if reduction not in REDUCTIONS:
         raise ValueError(
             f"{reduction!r} is not a valid value for reduction: 'none', 'mean' or 'sum'"
         )

@@ -28,7 +28,7 @@ from adjoint.ops.neural.embedding import (
     shorten_rows,
 )
 from adjoint.ops.neural.grid import grid_sample
-from adjoint.ops.neural.losses import kl_div, reduced
+from adjoint.ops.neural.losses import REDUCTIONS, kl_div, reduced
 from adjoint.ops.neural.normalization import (
     batch_normalized,
     group_standardized,
@@ -41,8 +41,6 @@ from adjoint.ops.reducing.cumulative import cumsum, pick_along
 from adjoint.ops.reducing.sorting import as_index
 from adjoint.ops.signatures import Shown
 
-_REDUCTIONS = ("none", "mean", "sum")
-
 
 def reduction_word(name: str, number: Any) -> str:
     """The word for the number of a reduction."""
@@ -51,9 +49,9 @@ def reduction_word(name: str, number: Any) -> str:
             f"{name}(): reduction must be 0 (none), 1 (mean) or 2 (sum), not {number!r}; "
             f"nn.functional.{name} takes words"
         )
-    if not 0 <= number < len(_REDUCTIONS):
+    if not 0 <= number < len(REDUCTIONS):
         raise RuntimeError(f"{name}(): there is no reduction {number}: 0 none, 1 mean, 2 sum")
-    return _REDUCTIONS[number]
+    return REDUCTIONS[number]
 
 
 def reordered(declared: Declaration) -> Callable[..., Any]:

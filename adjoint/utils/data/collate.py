@@ -92,21 +92,47 @@ def _refusal(kind: Any) -> TypeError:
     )
 
 
-def _arrays(batch: Any, *, collate_fn_map: Any = None) -> Any:
+def collate_tensor_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Tensors, stacked."""
+    return stack(list(batch))
+
+
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Arrays, as tensors that the map's own function puts together."""
     if batch[0].dtype.kind in _NO_NUMBERS:
         raise _refusal(batch[0].dtype)
-    return stack([as_tensor(sample) for sample in batch])
+    return collate([as_tensor(sample) for sample in batch], collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """NumPy's numbers, as a tensor of their type."""
+    return as_tensor(_np.asarray(batch))
+
+
+def collate_float_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Floats, as a tensor that loses nothing of them."""
+    return tensor(list(batch), dtype=float64)
+
+
+def collate_int_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Whole numbers, as a tensor."""
+    return tensor(list(batch))
+
+
+def collate_str_fn(batch: Any, *, collate_fn_map: Any = None) -> Any:
+    """Texts, as they are."""
+    return batch
 
 
 # What is done with the samples of a type; a copy with further types can be given to collate.
 default_collate_fn_map: dict[Any, Collate] = {
-    Tensor: lambda batch, **_: stack(list(batch)),
-    _np.ndarray: _arrays,
-    (_np.bool_, _np.number, _np.object_): lambda batch, **_: as_tensor(_np.asarray(batch)),
-    float: lambda batch, **_: tensor(list(batch), dtype=float64),
-    int: lambda batch, **_: tensor(list(batch)),
-    str: lambda batch, **_: batch,
-    bytes: lambda batch, **_: batch,
+    Tensor: collate_tensor_fn,
+    _np.ndarray: collate_numpy_array_fn,
+    (_np.bool_, _np.number, _np.object_): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
 }
 
 

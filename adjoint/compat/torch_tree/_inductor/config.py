@@ -2,6 +2,9 @@
 
 from types import SimpleNamespace
 
+from adjoint.compat.compiler_settings import patching
+
 triton = SimpleNamespace()
 cpp = SimpleNamespace()
 cuda = SimpleNamespace()
+patch = patching("_inductor.config")

@@ -1,6 +1,7 @@
 """torch.backends.cuda: settings of PyTorch's own libraries, remembered without effect."""
 
 import contextlib
+import enum
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -55,6 +56,64 @@ can_use_cudnn_attention = can_use_efficient_attention = can_use_flash_attention
 def is_flash_attention_available() -> bool:
     """Whether there are such kernels."""
     return False
+
+
+is_ck_sdpa_available = is_flash_attention_available
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Whether sums of an attention may be in half precision, where it is computed step by step."""
+    _reductions["allowed"] = enabled
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """What was said of that."""
+    return _reductions["allowed"]
+
+
+_reductions = {"allowed": False}
+
+
+class _LinalgBackend(enum.Enum):
+    """Which library factorises matrices on a GPU."""
+
+    Default = 0
+    Cusolver = 1
+
+
+class _BlasBackend(enum.Enum):
+    """Which library multiplies matrices on a GPU."""
+
+    Default = 0
+    Cublas = 1
+
+
+_preferred: dict[type[enum.Enum], Any] = {
+    _LinalgBackend: _LinalgBackend.Default,
+    _BlasBackend: _BlasBackend.Cublas,
+}
+
+
+def _prefer(kind: type[enum.Enum], backend: Any) -> Any:
+    """Remember a choice among the libraries that CuPy has; what is chosen."""
+    if backend is not None:
+        known = {each.name.lower(): each for each in kind}
+        chosen = known.get(backend) if isinstance(backend, str) else backend
+        if not isinstance(chosen, kind):
+            names = ", ".join(known)
+            raise RuntimeError(f"there is no library {backend!r:.60}; choose from {names}")
+        _preferred[kind] = chosen
+    return _preferred[kind]
+
+
+def preferred_linalg_library(backend: Any = None) -> _LinalgBackend:
+    """The library for factors of matrices; CuPy has one, whatever is chosen."""
+    return _prefer(_LinalgBackend, backend)  # type: ignore[no-any-return]  # of either kind
+
+
+def preferred_blas_library(backend: Any = None) -> _BlasBackend:
+    """The library for products of matrices; CuPy has one, whatever is chosen."""
+    return _prefer(_BlasBackend, backend)  # type: ignore[no-any-return]  # of either kind
 
 
 @contextlib.contextmanager

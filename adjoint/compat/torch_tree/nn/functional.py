@@ -1,5 +1,8 @@
 """torch.nn.functional: what a program puts in the place of a function, layers call from then on."""
 
+import importlib
+from typing import Any
+
 from adjoint.compat import attention_parts
 from adjoint.compat.torch_tree.nn.modules import utils
 from adjoint.compat.torch_tree.overrides import (
@@ -20,3 +23,9 @@ _mha_shape_check = attention_parts.mha_shape_check
 _none_or_dtype = attention_parts.none_or_dtype
 
 ASSIGNABLE = {name for name in dir(functional) if callable(getattr(functional, name))}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_Reduction":  # a module, which only its own path shows otherwise
+        return importlib.import_module("adjoint.compat.torch.nn._reduction")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

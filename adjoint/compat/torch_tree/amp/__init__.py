@@ -1,0 +1,1 @@
+"""torch.amp: mixed precision by its older and private names."""

@@ -1,0 +1,3 @@
+"""torch.func: dimensions rearranged by a pattern."""
+
+from adjoint.compat.torch_tree.functorch.einops import rearrange as rearrange

@@ -1,0 +1,1 @@
+"""functorch: names that it has beside torch.func's."""
