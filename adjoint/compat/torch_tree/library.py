@@ -83,6 +83,7 @@ def _on_operation(function: Any) -> Any:
 
 
 _CHECKS = ("schema", "autograd_registration", "faketensor", "aot_dispatch_dynamic")
+_TEST_UTILS = tuple(f"test_{name}" for name in _CHECKS)
 
 
 def opcheck(
@@ -90,7 +91,7 @@ def opcheck(
     args: Any,
     kwargs: Any = None,
     *,
-    test_utils: Any = tuple(f"test_{name}" for name in _CHECKS),
+    test_utils: Any = _TEST_UTILS,
     raise_exception: bool = True,
 ) -> dict[str, Any]:
     """See adjoint.library, whose own checks are more: a program reads the outcome of each."""
