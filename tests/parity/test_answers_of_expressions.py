@@ -157,3 +157,80 @@ def test_half_precision_draws_no_integer_outside_its_bounds(torch: Any) -> None:
         with pytest.warns(UserWarning):
             drawn = lib.empty(2000, dtype=lib.float16).random_(0, 2999)
         assert drawn.max() < 2999
+
+
+class Exporter:
+    """An object that knows the older protocol of DLPack alone."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.tensor.__dlpack__()
+
+    def __dlpack_device__(self) -> Any:
+        return self.tensor.__dlpack_device__()
+
+
+EXCHANGES = {
+    "an array": lambda t: t.from_dlpack(np.ones(2)),
+    "a copy": lambda t: t.from_dlpack(np.ones(2), copy=True),
+    "a device": lambda t: t.from_dlpack(np.ones(2), device="cpu", copy=False),
+    "no memory": lambda t: t.from_dlpack(np.ones(2), device="meta"),
+    "an exporter": lambda t: t.as_tensor(Exporter(t.ones(2, 3).t())),
+    "a number": lambda t: t.from_dlpack(Exporter(t.tensor(3))),
+    "history": lambda t: t.from_dlpack(t.ones(2, requires_grad=True)),
+    "sparse": lambda t: t.ones(2, 2).to_sparse().__dlpack__(),
+    "a stream": lambda t: t.ones(2).__dlpack__(stream=0),
+    "no stream": lambda t: t.ones(2).__dlpack__(stream=object()),
+    "an old one": lambda t: t.ones(2).__dlpack__(stream=-1) is None,
+}
+
+
+@pytest.mark.parametrize("name", EXCHANGES)
+def test_exchanges_of_memory(torch: Any, name: str) -> None:
+    found = []
+    for lib in (compat, torch):
+        try:
+            found.append(plain(EXCHANGES[name](lib)))
+        except Exception as error:
+            found.append(type(error))
+    assert found[0] == found[1]
+
+
+def test_memory_of_others_may_be_written(torch: Any) -> None:
+    for lib in (compat, torch):
+        for export in (lib.utils.dlpack.to_dlpack, Exporter):
+            owner = lib.zeros(3)
+            seen = lib.from_dlpack(export(owner))
+            seen[0] = 5.0
+            assert owner.tolist() == [5.0, 0.0, 0.0]
+            del owner
+            assert seen.tolist() == [5.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3])
+def test_tangents_of_renorm_in_place(torch: Any, p: float) -> None:
+    found = []
+    for lib in (compat, torch):
+        values = lib.arange(12.0, dtype=lib.float64).reshape(3, 4) - 5
+        with lib.autograd.forward_ad.dual_level():
+            dual = lib.autograd.forward_ad.make_dual(values, values.cos()) * 1
+            dual.renorm_(p, 0, 3.0)
+            found.append(lib.autograd.forward_ad.unpack_dual(dual).tangent.numpy())
+    assert np.allclose(*found)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_adding_at_a_few_places(torch: Any, order: str) -> None:
+    """Only those places are read and written, in whatever order the memory lies."""
+    start = np.asarray(np.random.default_rng(0).normal(size=(40, 30)), order=order)
+    rows, columns = [[-1, 3, 3], [0, 5, 39]], [2, -30, 2]
+    found = []
+    for lib in (compat, torch):
+        for index in ((rows,), (rows, columns)):
+            tensor = lib.from_numpy(start.copy(order="K"))
+            places = [lib.tensor(each) for each in index]
+            tensor.index_put_(places, lib.tensor(2.0, dtype=lib.float64), accumulate=True)
+            found.append(tensor.numpy())
+    assert np.array_equal(found[0], found[2]) and np.array_equal(found[1], found[3])
