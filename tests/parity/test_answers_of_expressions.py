@@ -60,7 +60,8 @@ t.linalg.pinv(m, rtol=t.tensor(1j)); t.linalg.matrix_rank(m, tol=t.tensor(1j))
 t.linalg.lstsq(t.full((1, 1), 2.0), t.ones(1, 1), rcond=1.0, driver="gelsd")[0]
 t.linalg.lstsq(t.full((1, 1), 2.0), t.ones(1, 1), rcond=1.0, driver="gelss")[0]
 t.isposinf(o, out=t.empty(1, dtype=t.uint8)); t.signbit(o, out=t.empty(1, dtype=t.uint8))
-t.all(o, out=t.empty(1, dtype=t.uint8))
+t.all(o, out=t.empty(1, dtype=t.uint8)); t.special.zeta(x, m[0]); t.special.i1e(x) > 0; t.stack([])
+t.cat([])
 """
 
 RESULTS = """
