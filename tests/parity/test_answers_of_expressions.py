@@ -32,6 +32,14 @@ s.unsqueeze(3); s.unsqueeze(-3).to_dense(); s._coalesced_(False).is_coalesced()
 t.sparse_coo_tensor([[0]], [1.0], (2,))._coalesced_(False).is_coalesced()
 """
 
+SPARSE = """
+t.empty_like(s, layout=t.sparse_csr).layout; t.empty_like(s.to_sparse_csr(), layout=t.sparse_csc)
+t.zeros_like(s.to_sparse_csr(), layout=t.strided); t.zeros_like(s, layout=t.strided)
+t.zeros_like(s, memory_format=t.preserve_format); t.zeros_like(s, device="meta").device
+t.zeros_like(s, dtype=t.float64).to_dense(); t.from_numpy(np.ones(9).view(np.uint8)[3:3].view("f4"))
+t.from_numpy(np.lib.stride_tricks.as_strided(np.ones(9), (3,), (12,)))
+"""
+
 MAKING = """
 t.block_diag(); t.randint(0.5, size=(2,)); t.randint(5.0, size=(2,)); t.randint(True, size=(2,))
 t.randint(5, 1.5, size=(2,)); t.randint(high=t.tensor(5), size=(2,)).dtype
@@ -130,7 +138,7 @@ def outcome(lib: Any, expression: str) -> Any:
             return next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
-@pytest.mark.parametrize("expression", lines(INDICES + MAKING + NUMBERS + RESULTS))
+@pytest.mark.parametrize("expression", lines(INDICES + SPARSE + MAKING + NUMBERS + RESULTS))
 def test_as_pytorch(torch: Any, expression: str) -> None:
     assert outcome(compat, expression) == outcome(torch, expression)
 
