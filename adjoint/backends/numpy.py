@@ -664,7 +664,7 @@ class NumpyBackend(Backend):
     """Arrays in main memory."""
 
     name = "numpy"
-    libraries = ("numpy",)
+    libraries = ("numpy", "scipy")
     device_type = "cpu"
     array_type = np.ndarray
     xp = NumpyNamespace(np)

@@ -66,6 +66,8 @@ def check_array(array: Any) -> None:
     from_numpy_dtype(array.dtype)
     if any(stride < 0 for stride in array.strides):
         raise ValueError("tensors can't have negative strides: copy the array first")
+    if any(stride % array.itemsize for stride in array.strides):
+        raise ValueError("the elements of a tensor lie a multiple of their size apart: copy first")
 
 
 def is_row(data: Any) -> bool:

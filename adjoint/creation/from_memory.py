@@ -27,6 +27,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
         return to(data, device=device, dtype=dtype)
     shared = _shared(data)
+    if shared is None and hasattr(data, "__dlpack__"):
+        shared = from_dlpack(data)
     if shared is None:
         return tensor(data, dtype=dtype, device=device)
     return to(shared, device=device, dtype=dtype)

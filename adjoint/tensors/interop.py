@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends import backend_for, lookup
-from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.numpy import host, numpy_backend
 from adjoint.call.context import current, is_recording
 from adjoint.creation.factories import empty_like, full_like, ones_like, zeros_like
-from adjoint.device import CPU, device
+from adjoint.device import CPU, device as as_device
 from adjoint.ops import PUBLIC, find_function
-from adjoint.ops.arranging.conversion import moved, same_place, to
+from adjoint.ops.arranging.conversion import clone, moved, same_place, to
 from adjoint.ops.declaration import DECLARED
 from adjoint.ops.op import Op
 from adjoint.ops.sparse.layers import layout_of, sparse_of
@@ -71,7 +71,7 @@ def _for_ufunc(name: str) -> Any:
     return NUMPY_NAMES.get(name) or PUBLIC["adjoint"].get(name)
 
 
-def _place_of(values: Any) -> device:
+def _place_of(values: Any) -> as_device:
     """The device of the first tensor among arguments."""
     for value in values:
         if isinstance(value, Tensor):
@@ -83,7 +83,7 @@ def _place_of(values: Any) -> device:
     return CPU
 
 
-def _tensors(value: Any, where: device) -> Any:
+def _tensors(value: Any, where: as_device) -> Any:
     """Arguments as ops take them: arrays as tensors on the device, NumPy's numbers as Python's."""
     if isinstance(value, np.generic):
         return value.item()
@@ -275,10 +275,19 @@ def _arrays(value: Any) -> Any:
 _DLPACK_CUDA = 2
 
 
-def export_dlpack(self: Tensor, **options: Any) -> Any:
+def export_dlpack(self: Tensor, *, stream: Any = None, **options: Any) -> Any:
     """The memory as a DLPack capsule."""
     if self.requires_grad:
         raise BufferError("Can't export a tensor that requires gradient; use tensor.detach()")
+    if sparse_of(self) is not None:
+        raise BufferError("a sparse tensor has no memory to export; use to_dense()")
+    if not isinstance(stream, int | None):
+        raise TypeError(f"__dlpack__(): stream must be an int or None, not {type(stream).__name__}")
+    if self.device.type == "cpu":
+        if stream not in (None, -1):
+            raise AssertionError("a CPU has no streams: stream must be None")
+    elif stream is not None:
+        options["stream"] = stream
     return self.concrete_array().__dlpack__(**options)
 
 
@@ -305,15 +314,51 @@ class _Capsule:
         return (1, 0)
 
 
-def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor on the memory of another library's array."""
+class _Writable:
+    """The memory of an array of which NumPy was not told whether it may be written."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array  # which keeps the memory
+        place = array.__array_interface__["data"][0]
+        self.__array_interface__ = {**array.__array_interface__, "data": (place, False)}
+
+
+def _imported(exporter: Any) -> Any:
+    """The memory on a CPU that an object or a capsule exports, as an array."""
+    capsule = exporter
+    if hasattr(exporter, "__dlpack__"):
+        try:
+            capsule = exporter.__dlpack__(max_version=(1, 0))
+        except TypeError:  # of an older protocol, which has no such argument
+            capsule = exporter.__dlpack__()
+    array = host.from_dlpack(_Capsule(capsule))
+    told = "dltensor_versioned" in repr(capsule)  # the older protocol can't say what is read-only
+    return array if told or not array.size else host.asarray(_Writable(array))
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's array, or with a copy of it."""
     if isinstance(ext_tensor, Tensor):
-        return ext_tensor.detach()
-    if not hasattr(ext_tensor, "__dlpack__"):
-        ext_tensor = _Capsule(ext_tensor)
-    kind = int(ext_tensor.__dlpack_device__()[0])
-    backend = backend_for(device("cuda")) if kind == _DLPACK_CUDA else numpy_backend
-    return Tensor(backend.xp.from_dlpack(ext_tensor), AS_IS)
+        if ext_tensor.requires_grad:
+            raise BufferError("Can't export a tensor that requires gradient; use tensor.detach()")
+        found = ext_tensor.detach()
+    elif _on_gpu(ext_tensor):
+        found = Tensor(backend_for(as_device("cuda")).xp.from_dlpack(ext_tensor), AS_IS)
+    else:
+        found = Tensor(_imported(ext_tensor), AS_IS)
+    if device is None or as_device(device) == found.device:
+        return clone(found) if copy else found
+    if as_device(device).type == "meta":
+        raise BufferError("from_dlpack(): memory can't be shared with the device meta")
+    if copy is False:
+        raise ValueError(f"from_dlpack(): to move it from {found.device} to {device} copies it")
+    return to(found, device)
+
+
+def _on_gpu(exporter: Any) -> bool:
+    if not hasattr(exporter, "__dlpack_device__"):
+        return False
+    return int(exporter.__dlpack_device__()[0]) == _DLPACK_CUDA
 
 
 def cuda_array_interface(self: Tensor) -> Any:

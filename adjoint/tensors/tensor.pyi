@@ -58,7 +58,7 @@ class Tensor(TensorCore):
     def __deepcopy__(self, memo: dict[_int, Any]) -> Any:
         """A leaf with memory of its own, and its gradient and attributes copied as well."""
     def __delitem__(self, index: Any) -> None: ...
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
         """The memory as a DLPack capsule."""
     def __dlpack_device__(self) -> Any:
         """The device in DLPack's numbering."""

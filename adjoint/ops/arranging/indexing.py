@@ -93,9 +93,7 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     # One flat index over the leading dimensions is the fastest way to add where places repeat.
     depth = sum(consumed(part) for part in picks)
     lead, rest = array.shape[:depth], array.shape[depth:]
-    places = _known_places(xp, picks, lead)
-    if places is None:
-        places = xp.asarray(xp.arange(product(lead)).reshape(lead)[picks])
+    places = _places(xp, picks, lead)
     values = xp.broadcast_to(values, (*places.shape, *rest)).reshape(-1)
     if rest:
         return rows_added(xp, array, product(lead), places.reshape(-1), values)
@@ -103,12 +101,23 @@ def _added(xp: Any, array: Any, picks: tuple[Any, ...], values: Any) -> Any:
     return flat.reshape(array.shape)
 
 
-def _known_places(xp: Any, picks: tuple[Any, ...], lead: Any) -> Any:
-    """The index itself where it is one array of places from the front; None otherwise."""
-    if len(picks) != 1 or len(lead) != 1 or not hasattr(picks[0], "dtype"):
-        return None
-    known = xp.are_indices(picks[0]) and xp.all_below(picks[0], lead[0])
-    return picks[0] if known else None
+def _places(xp: Any, picks: tuple[Any, ...], lead: Any) -> Any:
+    """Where an index names places in dimensions that are flattened."""
+    if len(picks) == len(lead) == 1 and hasattr(picks[0], "dtype"):
+        if xp.are_indices(picks[0]) and xp.all_below(picks[0], lead[0]):
+            return picks[0]
+    parts: list[Any] = []
+    for pick in picks:
+        sizes = tuple(lead[len(parts) : len(parts) + consumed(pick)])
+        if not hasattr(pick, "dtype") or (_is_mask(pick) and pick.shape != sizes):
+            return xp.asarray(xp.arange(product(lead)).reshape(lead)[picks])
+        parts.extend(xp.nonzero(pick) if _is_mask(pick) and pick.ndim else [pick])
+    total: Any = 0
+    for part, size in zip(parts, lead, strict=True):
+        counted = xp.where(part < 0, part + size, part).astype("int64")
+        check_positions(xp, counted, size, IndexError)
+        total = total * size + counted
+    return total
 
 
 def rows_added(xp: Any, array: Any, count: int, places: Any, values: Any) -> Any:
@@ -326,9 +335,34 @@ def _by_dimension(indices: Any) -> tuple[Any, ...]:
     return tuple([slice(None) if part is None else part for part in indices])
 
 
+_FEW = 8  # there are so many times as many places as an index names, or more
+
+
+def _added_to_few(xp: Any, array: Any, indices: Any, values: Any) -> bool:
+    """Whether values were added in place since the index names few of the places there are."""
+    picks = divide(xp, array.shape, _by_dimension(indices))[1]
+    depth = sum(consumed(part) for part in picks)
+    lead, rest = array.shape[:depth], array.shape[depth:]
+    plain = all(hasattr(part, "dtype") and not _is_mask(part) for part in picks)
+    if not plain or 0 in array.strides or _FEW * sum(part.size for part in picks) > product(lead):
+        return False
+    places = _places(xp, picks, lead)
+    if _FEW * places.size > product(lead):
+        return False
+    same_dtype("values", array, values)
+    named, numbers = xp.unique(places.reshape(-1), return_inverse=True)
+    steps = [product(lead[dim + 1 :]) for dim in range(depth)]
+    index = tuple([named // step % size for step, size in zip(steps, lead)])
+    wide = xp.broadcast_to(values, (*places.shape, *rest)).reshape(-1)
+    array[index] = rows_added(xp, array[index], len(named), numbers.reshape(-1), wide)
+    return True
+
+
 def _accumulate_or_write(
     xp: Any, array: Any, indices: Any, values: Any, accumulate: bool = False
 ) -> None:
+    if accumulate and _added_to_few(xp, array, indices, values):
+        return
     if accumulate:
         seen_twice = [d for d, n in enumerate(array.shape) if n > 1 and not array.strides[d]]
         added = index_put.forward(xp, array, indices, values, True)
@@ -661,6 +695,6 @@ def masked_select(input: Value, mask: Value) -> Value:
 @composite(exact_out=True, apart=True)
 def take(input: Value, index: Value) -> Value:
     """The elements of the flattened tensor that index names."""
-    if not is_index(index):
+    if isinstance(index, Tensor) and not is_index(index):
         raise RuntimeError(f"take(): expected an index tensor of int64, got {index.dtype}")
     return pick(reshape(input, (-1,)), (contiguous(index),))  # the result lies as the index

@@ -172,7 +172,7 @@ def _scale(norms: Any, maxnorm: Any) -> Any:
 def renorm_(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
     """In-place form of renorm."""
     maxnorm = maxnorm.item() if isinstance(maxnorm, Tensor) else maxnorm
-    if not input.requires_grad and has_values(input):  # on the array: nothing is recorded
+    if not input.requires_grad and input.layer is None and has_values(input):  # nothing recorded
         norms = _norms(concrete(input), p, dim, maxnorm)
         if (norms > maxnorm).any():
             input.mul_(Tensor(_scale(norms, maxnorm), AS_IS))

@@ -8,7 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.dtypes import promote_types
-from adjoint.ops.arranging.conversion import moved, strided, to, to_copy
+from adjoint.ops.arranging.conversion import (
+    moved,
+    sparse_coo,
+    sparse_csr,
+    strided,
+    to,
+    to_copy,
+)
 from adjoint.ops.arranging.shape import cat
 from adjoint.ops.arranging.writing import fill
 from adjoint.ops.dims import normal_dims
@@ -21,6 +28,7 @@ from adjoint.ops.sparse.layers import (
     Coordinates,
     Sparse,
     blank,
+    compressed,
     coordinates,
     layout_of,
     refused,
@@ -152,14 +160,23 @@ def _copy(input: Any, src: Any, non_blocking: bool = False) -> Any:
 
 @answers("zero_of", "zeros_of", "zeros_like", "empty_like")
 def _zeros(input: Any, dtype: Any = None, **options: Any) -> Any:
-    layer = layer_of(input)
-    if options.get("layout") is strided:
+    layer, own = layer_of(input), layout_of(input)
+    form = options.get("layout") or own
+    if options.get("memory_format") is not None:
+        raise RuntimeError("a memory_format is for strided tensors: those of sparse ones have none")
+    if form is not own and own is not sparse_coo:
+        raise RuntimeError(f"zeros like those of layout {own.name} have it too, not {form.name}")
+    if form is strided:
         kind = concrete(layer.elements).dtype if dtype is None else dtype.numpy_dtype
         return Tensor(layer.xp.zeros(layer.shape, kind), AS_IS)
     whole = coordinates(layer)
     elements = whole.elements[:0] if dtype is None else to(whole.elements[:0], dtype)
     places = Tensor(layer.xp.zeros((len(whole.sparse_sizes()), 0), "int64"), AS_IS)
-    return sparse_tensor(layer.like(Coordinates(places, elements, layer.shape, True)))
+    made = layer.like(Coordinates(places, elements, layer.shape, True))
+    if form is not own:
+        made = compressed(made, form is sparse_csr)
+    where = options.get("device")
+    return sparse_tensor(made) if where is None else to(sparse_tensor(made), where)
 
 
 @answers("new_zeros", "new_empty")
