@@ -109,7 +109,7 @@ def matrices_of_diagonals(library):
         spdiags(library.arange(1.0, 5.0), library.tensor([1]), (3, 3)),
         spdiags(rows[:1], library.tensor(-1), (3, 3), layout=library.sparse_csr),
     ]
-    for offsets, shape in (([0, 0], (3, 3)), ([0], (3, 3)), ([0, 1], (3,)), ([0, -5], (3, 3))):
+    for offsets, shape in (([0, 0], (3, 3)), ([0], (3, 3)), ([0, 1], (3,))):
         with pytest.raises(RuntimeError):
             spdiags(rows[:2], library.tensor(offsets), shape)
     return [(each.to_dense().tolist(), str(each.layout)[-3:]) for each in found]
