@@ -413,7 +413,8 @@ def apply_raw(op: "Op", values: list[Any]) -> Any:
             if backend is not None:
                 return raw_result(op, backend.xp, values)
         if op.parameters[0] == "tensors" and isinstance(value, (list, tuple)) and not value:
-            raise ValueError(f"{op.name}(): expected a list of Tensors that is not empty")
+            kind = RuntimeError if op.name == "stack" else ValueError
+            raise kind(f"{op.name}(): expected a list of Tensors that is not empty")
     if has_others(tuple(values), {}):
         return offered(op, *op.spelled(values))
     if op.numbers:

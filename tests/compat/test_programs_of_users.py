@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import warnings
 
 import pytest
 
@@ -115,6 +116,17 @@ def matrices_of_diagonals(library):
     return [(each.to_dense().tolist(), str(each.layout)[-3:]) for each in found]
 
 
+def conditions_of_bytes(library):
+    condition = library.tensor([0, 1, 2], dtype=library.uint8)
+    x = library.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with warnings.catch_warnings(record=True):
+        found = [library.where(condition, x, x * 10), x.where(condition, x * 3)]
+        library.stack(found).sum().backward()
+    with pytest.raises(RuntimeError):
+        library.where(condition.long(), x, x)
+    return [each.tolist() for each in found], x.grad.tolist()
+
+
 def what_is_refused(library):
     close = part(library, "testing").assert_close
     for call, kind in (
@@ -129,6 +141,7 @@ PROGRAMS = [
     annotations_of_a_graph,
     backward_of_a_class,
     checks_of_an_operator,
+    conditions_of_bytes,
     kinds_of_devices,
     matrices_of_diagonals,
     occurrences_of_a_pattern,

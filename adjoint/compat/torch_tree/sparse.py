@@ -42,7 +42,7 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
     columns = cat([arange(*span) for span in spans])
     lines = cat([arange(*span) - k for span, k in zip(spans, places, strict=True)])
     values = cat([row[slice(*span)] for row, span in zip(rows, spans, strict=True)])
-    made = sparse_coo_tensor(stack([lines, columns]), values, shape)
+    made: Any = sparse_coo_tensor(stack([lines, columns]), values, shape)
     return made if layout in (None, sparse_coo) else made.to_sparse(layout=layout)
 
 

@@ -648,8 +648,6 @@ def cat(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
 )
 def stack(xp: Any, tensors: Sequence[Array], dim: int = 0) -> Array:
     """The tensors side by side along a new dimension."""
-    if not tensors:
-        raise RuntimeError("stack(): there are no tensors to put side by side")
     for tensor in tensors:
         if tensor.shape != tensors[0].shape:
             raise RuntimeError(
