@@ -111,9 +111,12 @@ class TreeSpec:
     def __repr__(self) -> str:
         if self.type is None:
             return "*"
-        inner = ", ".join(repr(child) for child in self.children_specs)
-        context = "" if self.context is None else f"{self.context!r}, "
-        return f"TreeSpec({self.type.__name__}, {context}[{inner}])"
+        named = issubclass(self.type, tuple) and self.context is self.type
+        parts = [repr(child).replace("\n", "\n  ") for child in self.children_specs]
+        inner = ",\n  ".join(parts)
+        return (
+            f"TreeSpec({'namedtuple' if named else self.type.__name__}, {self.context}, [{inner}])"
+        )
 
 
 LEAF = TreeSpec(None, None, ())

@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import warnings
 
 import pytest
 
@@ -96,15 +97,59 @@ def checks_of_an_operator(library):
     return library.library.opcheck(twice, (given,)), name
 
 
+def shape_of_a_nest(library):
+    trees = part(library, "utils._pytree")
+    return repr(trees.tree_structure([1, (2, [3, {"a": 4, "b": ()}]), {"c": None}]))
+
+
+def matrices_of_diagonals(library):
+    spdiags = library.sparse.spdiags
+    rows = library.arange(9.0).reshape(3, 3) + 1
+    found = [
+        spdiags(rows, library.tensor([0, -1, 2]), (3, 4)),
+        spdiags(library.arange(1.0, 5.0), library.tensor([1]), (3, 3)),
+        spdiags(rows[:1], library.tensor(-1), (3, 3), layout=library.sparse_csr),
+    ]
+    for offsets, shape in (([0, 0], (3, 3)), ([0], (3, 3)), ([0, 1], (3,))):
+        with pytest.raises(RuntimeError):
+            spdiags(rows[:2], library.tensor(offsets), shape)
+    return [(each.to_dense().tolist(), str(each.layout)[-3:]) for each in found]
+
+
+def conditions_of_bytes(library):
+    condition = library.tensor([0, 1, 2], dtype=library.uint8)
+    x = library.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    with warnings.catch_warnings(record=True):
+        found = [library.where(condition, x, x * 10), x.where(condition, x * 3)]
+        library.stack(found).sum().backward()
+    with pytest.raises(RuntimeError):
+        library.where(condition.long(), x, x)
+    return [each.tolist() for each in found], x.grad.tolist()
+
+
+def what_is_refused(library):
+    close = part(library, "testing").assert_close
+    for call, kind in (
+        (lambda: library.stack([]), RuntimeError),
+        (lambda: close("a", "a"), TypeError),
+    ):
+        with pytest.raises(kind):
+            call()
+
+
 PROGRAMS = [
     annotations_of_a_graph,
     backward_of_a_class,
     checks_of_an_operator,
+    conditions_of_bytes,
     kinds_of_devices,
+    matrices_of_diagonals,
     occurrences_of_a_pattern,
     parameters_of_a_class,
+    shape_of_a_nest,
     storages_of_a_file,
     views_among_operations,
+    what_is_refused,
 ]
 
 

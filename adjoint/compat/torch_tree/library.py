@@ -82,8 +82,12 @@ def _on_operation(function: Any) -> Any:
     return call
 
 
-_CHECKS = ("schema", "autograd_registration", "faketensor", "aot_dispatch_dynamic")
-_TEST_UTILS = tuple(f"test_{name}" for name in _CHECKS)
+_CHECKS = (
+    "test_schema",
+    "test_autograd_registration",
+    "test_faketensor",
+    "test_aot_dispatch_dynamic",
+)
 
 
 def opcheck(
@@ -91,7 +95,7 @@ def opcheck(
     args: Any,
     kwargs: Any = None,
     *,
-    test_utils: Any = _TEST_UTILS,
+    test_utils: Any = _CHECKS,
     raise_exception: bool = True,
 ) -> dict[str, Any]:
     """See adjoint.library, whose own checks are more: a program reads the outcome of each."""

@@ -155,6 +155,8 @@ def _as_tensor(value: Any) -> Tensor:
         return as_tensor(value, dtype=dtypes.float64)
     if isinstance(value, complex):
         return as_tensor(value, dtype=dtypes.complex128)
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"assert_close compares no {type(value).__name__}, got {value!r}")
     return as_tensor(value)
 
 

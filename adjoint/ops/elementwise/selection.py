@@ -24,7 +24,10 @@ from adjoint.tensors.tensor import Tensor
 )
 def choose(xp: Any, condition: Array, input: Array, other: Array) -> Array:
     """input where condition holds, other elsewhere."""
-    if condition.dtype.kind != "b":
+    if condition.dtype == "uint8":
+        warnings.warn("where: a condition of uint8 is a mask, as bool is; use bool", stacklevel=3)
+        condition = condition != 0
+    elif condition.dtype.kind != "b":
         raise RuntimeError(
             f"expected condition to be a boolean tensor, got {condition.dtype}; compare first, "
             "as in where(condition != 0, ...)"
