@@ -260,8 +260,8 @@ class PythonState:
         self.chance = [(name, value, pickle.dumps(value)) for _, _, name, value in sources]
         self.places: list[tuple[Any, Any]] = []  # of what was found to be otherwise
 
-    def changed(self) -> list[str]:
-        """The names of what is otherwise now."""
+    def changed(self, carried: Any = ()) -> list[str]:
+        """The names of what is otherwise now, but for tensors at places that a program fills."""
         for name, source, before in self.chance:
             if pickle.dumps(source) != before:
                 _put_back(source, pickle.loads(before))  # noqa: S301  # written above
@@ -269,7 +269,13 @@ class PythonState:
                     f"it draws from '{name}', random numbers of Python's or NumPy's, which would "
                     "be the same at each call; draw by adjoint's functions, or outside"
                 )
-        found = [each for each in self.before if is_otherwise(held_at(*each[:2]), each[3])]
+        now = [held_at(*each[:2]) for each in self.before]
+        found = [
+            each
+            for each, value in zip(self.before, now)
+            if is_otherwise(value, each[3])
+            and not (isinstance(value, Tensor) and (id(each[0]), each[1]) in carried)
+        ]
         self.places = [each[:2] for each in found]
         return [each[2] for each in found]
 

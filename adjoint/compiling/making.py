@@ -7,8 +7,8 @@ from traceback import walk_tb
 from typing import Any
 
 from adjoint.backends import xla
-from adjoint.call.context import Changed
-from adjoint.compiling.errors import AgainError, CompileError, untraceable
+from adjoint.call.context import Changed, change_grad_enabled, is_grad_enabled
+from adjoint.compiling.errors import AgainError, CompileError, EagerError, untraceable
 from adjoint.compiling.escapes import Newcomers, mark_escaped
 from adjoint.compiling.guards import PythonState, guards_of, refuse_iterators
 from adjoint.compiling.outcomes import Outcome, outcome_of
@@ -18,6 +18,7 @@ from adjoint.compiling.reads import Reads, held_at, putting
 from adjoint.compiling.resuming import rest_of
 from adjoint.compiling.signatures import objects_among
 from adjoint.compiling.tracing import Tracing
+from adjoint.dtypes import get_default_dtype, set_default_dtype
 from adjoint.pytree import tree_flatten
 from adjoint.tensors.tensor import Tensor
 
@@ -42,19 +43,22 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
     objects = objects_among(leaves)
     reads = Reads([function], given=objects)
     refuse_iterators(name, reads)
-    held, state = reads.held(), PythonState(reads)
+    held, state = [*reads.held(), *reads.empty()], PythonState(reads)
+    empty = {(id(holder), key) for holder, key, _ in reads.empty()}
     unrepeated: list[str] = []
 
     def run() -> list[Any]:
         tracing.refuse_layers()
         with Changed({"tracing": tracing}):
+            modes = is_grad_enabled(), get_default_dtype()
             answer = function(*args, **kwargs)
+            _check_modes(*modes)
             if _put_back(before):
                 raise CompileError(
                     "it changes a list, dict or object among its arguments, which would be done "
                     "while it is traced and not again; return what is new"
                 )
-            unrepeated.extend(state.changed())
+            unrepeated.extend(state.changed(empty))
             outcome = outcome_of(tracing, answer, held)
             outcome.rest, outputs = rest_of(tracing, outcome)
         outcomes.append(outcome)
@@ -87,7 +91,8 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
     if tracing.host_calls:
         steady = [e for e in reads.held() if _is_steady(tracing, e[2]) and type(e[0]) is not list]
         program.read = ([e[0] for e in steady], [e[1] for e in steady], [e[2] for e in steady])
-    bound = [*((holder, key) for holder, key, _, _ in program.bound), *state.places]
+    bound = [each[:2] for each in program.bound if (id(each[0]), each[1]) not in empty]
+    bound += state.places
     program.guards = guards_of(reads, list(tracing.optimizers.values()), leaves, bound)
     program.named = [(n, t) for n, t in enumerate(tracing.arguments) if reads.has(t)]
     program.spent = tracing.spent
@@ -97,6 +102,15 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
     outcomes.clear()
     tracing.sharing.clear()
     return program
+
+
+def _check_modes(enabled: bool, kind: Any) -> None:
+    """Refuse a function that leaves other modes, as no program would; they are put back."""
+    if is_grad_enabled() is enabled and get_default_dtype() is kind:
+        return
+    change_grad_enabled(enabled)
+    set_default_dtype(kind)
+    raise EagerError("it leaves grad mode, or the default data type, as another than it found")
 
 
 def _learn(tracing: Tracing, error: Exception) -> None:

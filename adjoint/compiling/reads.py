@@ -230,6 +230,11 @@ class Reads:
                 held += [(table, name, each) for name, each in table.items()]
         return [each for each in held if isinstance(each[2], Tensor)]
 
+    def empty(self) -> list[tuple[Any, Any, Any]]:
+        """Names that mean nothing yet and may get a tensor: likewise."""
+        found = (*self.found.values(), *self.bound.values())
+        return [(holder, key, None) for holder, key, _, value in found if value is None]
+
     def _read(self, holder: Any, key: Any, name: str, value: Any) -> None:
         if (id(holder), key) in self.found:
             return

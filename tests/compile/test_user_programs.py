@@ -297,3 +297,79 @@ def test_tensors_kept_by_a_trace_that_failed_refuse_to_be_used(error):
     assert kept[0].tolist() == [2.0, 2.0]
     with pytest.raises(CompileError, match="was made inside the compiled"):
         kept[1] + 1
+
+
+# ---- what a call leaves behind ----
+
+
+def test_a_name_that_means_none_gets_a_tensor():
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.RNNCell(3, 4)
+            self.state = None
+
+        def forward(self, x):
+            if self.state is None:
+                self.state = adjoint.zeros(x.shape[0], 4)
+            self.state = self.cell(x, self.state.detach())
+            return self.state
+
+    def run(compiled):
+        adjoint.manual_seed(0)
+        net = Recurrent()
+        optimizer = optim.SGD(net.parameters(), lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = net(x).square().sum()
+            loss.backward()
+            optimizer.step()
+            net.state = net.state.detach()
+            return loss.detach()
+
+        made = adjoint.compile(step) if compiled else step
+        for number in range(9):
+            if number in (4, 7):
+                net.state = None
+            yield made(adjoint.full((2, 3), 0.1 * number)), net.state.clone()
+        assert not compiled or made.count == 2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for mine, theirs in zip(run(True), run(False), strict=True):
+            for one, other in zip(mine, theirs, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("leave", "found"),
+    [
+        (lambda: adjoint.set_grad_enabled(False), adjoint.is_grad_enabled),
+        (lambda: adjoint.set_default_dtype(adjoint.float64), adjoint.get_default_dtype),
+    ],
+    ids=["grad mode", "default dtype"],
+)
+def test_a_function_that_leaves_modes_changed_runs_eagerly(leave, found):
+    @adjoint.compile
+    def changed(x):
+        leave()
+        return x * 2
+
+    before = found()
+    try:
+        leave()
+        after = found()
+        for number in range(4):
+            adjoint.set_grad_enabled(True)
+            adjoint.set_default_dtype(adjoint.float32)
+            if number == 1:
+                with pytest.warns(UserWarning, match="leaves grad mode, or the default data type"):
+                    changed(adjoint.ones(1))
+            else:
+                changed(adjoint.ones(1))
+            assert found() is after
+            assert found() is not before
+    finally:
+        adjoint.set_grad_enabled(True)
+        adjoint.set_default_dtype(adjoint.float32)
