@@ -152,6 +152,11 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "nn.modules.lazy": ("adjoint.nn.layers.lazy",),
     "nn.modules.module": ("adjoint.nn.module", "adjoint.nn", "adjoint.nn.state_dict"),
     "nn.modules.utils": ("adjoint.nn",),
+    "nn.parallel.data_parallel": (f"{_TREE}.nn.parallel",),
+    **dict.fromkeys(
+        ("nn.parallel.parallel_apply", "nn.parallel.replicate"),
+        (f"{_TREE}.nn.parallel.scatter_gather",),
+    ),
     "nn.parameter": ("adjoint.nn",),
     "optim.optimizer": ("adjoint.optim",),
     "profiler": ("adjoint.autograd.profiler",),

@@ -14,6 +14,7 @@ from adjoint.compat.absent_devices import is_available
 from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.fake_quantization import FAKE_QUANTIZATION
 from adjoint.compat.no_compiler import compile as compile, unchanged
+from adjoint.compat.odd_products import AT_THE_TOP as ODD_PRODUCTS
 from adjoint.compat.private_functions import FUNCTIONS
 from adjoint.compat.tensor_types import (
     CPU_TYPES,
@@ -106,6 +107,7 @@ globals().update(STORAGES)
 globals().update(FAKE_QUANTIZATION)
 globals().update(FOREACH)
 globals().update(FUNCTIONS)
+globals().update(ODD_PRODUCTS)
 globals().update(UNHELD_TYPES)
 globals().update(SCHEMES)
 globals().update({name: PRIVATE[name] for name in AT_THE_TOP})

@@ -4,6 +4,7 @@ import importlib
 from typing import Any
 
 from adjoint.compat import attention_parts
+from adjoint.compat.odd_products import grouped_mm as grouped_mm
 from adjoint.compat.torch_tree.nn.modules import utils
 from adjoint.compat.torch_tree.overrides import (
     handle_torch_function as handle_torch_function,
