@@ -13,7 +13,7 @@ from adjoint.autograd.anomaly_mode import set_detect_anomaly
 from adjoint.compat.absent_devices import is_available
 from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.fake_quantization import FAKE_QUANTIZATION
-from adjoint.compat.no_compiler import compile as compile, unchanged
+from adjoint.compat.no_compiler import compile as compile, nothing, unchanged
 from adjoint.compat.odd_products import AT_THE_TOP as ODD_PRODUCTS
 from adjoint.compat.private_functions import FUNCTIONS
 from adjoint.compat.tensor_types import (
@@ -65,8 +65,11 @@ _LATER = {
     "cond": f"{__name__}._higher_order_ops",
     "while_loop": f"{__name__}._higher_order_ops",
     "is_autocast_cache_enabled": _AUTOCAST,
+    "fork": f"{__name__}.jit",
     "load": f"{__name__}.serialization",
+    "parse_schema": f"{__name__}._C",
     "save": f"{__name__}.serialization",
+    "wait": f"{__name__}.jit",
     **dict.fromkeys(_OF_AUTOCAST.split(), _SET_BY_HAND),
 }
 
@@ -74,7 +77,9 @@ Storage = STORAGES["FloatStorage"]
 spmm = mm
 _segment_reduce = segment_reduce
 _nnpack_available = is_available
+is_vulkan_available = is_available
 _disable_dynamo = unchanged
+init_num_threads = nothing
 legacy_contiguous_format = contiguous_format
 jagged = layout("jagged")  # no tensor has it
 
