@@ -6,10 +6,12 @@ from adjoint.creation.factories import arange, zeros
 from adjoint.creation.sparse import sparse_coo_tensor
 from adjoint.ops.arranging.conversion import clone, sparse_coo, strided
 from adjoint.ops.arranging.shape import cat, stack
+from adjoint.ops.composites import overridable
 from adjoint.ops.matrices.matmul import bmm, mm
 from adjoint.ops.sparse import products
 
 
+@overridable
 def hspmm(mat1: Any, mat2: Any) -> Any:
     """The product of a sparse matrix and a dense one; of it, the rows that the sparse one has."""
     _check("hspmm", mat1, mat2)
@@ -18,6 +20,7 @@ def hspmm(mat1: Any, mat2: Any) -> Any:
     return sparse_coo_tensor(rows.unsqueeze(0), values, (mat1.shape[0], mat2.shape[1]))
 
 
+@overridable
 def smm(input: Any, mat: Any) -> Any:
     """The same, element by element."""
     _check("smm", input, mat)
@@ -29,6 +32,7 @@ def smm(input: Any, mat: Any) -> Any:
     return sparse_coo_tensor(places, values, tuple(found.shape))
 
 
+@overridable
 def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """A sparse matrix and such a product, elements beside elements."""
     _check("sspaddmm", mat1, mat2)
@@ -57,6 +61,7 @@ def _check(name: str, mat1: Any, mat2: Any) -> None:
         raise RuntimeError(f"{name}: expected one type, got {mat1.dtype.name}, {mat2.dtype.name}")
 
 
+@overridable
 def dsmm(mat1: Any, mat2: Any) -> Any:
     """The product of two matrices, of which one may be sparse."""
     return mm(mat1, mat2)
@@ -71,7 +76,7 @@ def _copy_of(name: str) -> Any:
         return clone(getattr(input, name)())
 
     copied.__name__ = copied.__qualname__ = f"{name}_copy"
-    return copied
+    return overridable(copied)
 
 
 _PARTS = "values crow_indices col_indices ccol_indices row_indices"
