@@ -61,12 +61,6 @@ def _check(name: str, mat1: Any, mat2: Any) -> None:
         raise RuntimeError(f"{name}: expected one type, got {mat1.dtype.name}, {mat2.dtype.name}")
 
 
-@overridable
-def dsmm(mat1: Any, mat2: Any) -> Any:
-    """The product of two matrices, of which one may be sparse."""
-    return mm(mat1, mat2)
-
-
 def _copy_of(name: str) -> Any:
     """A copy of what a sparse matrix is made of."""
 
@@ -82,7 +76,8 @@ def _copy_of(name: str) -> Any:
 _PARTS = "values crow_indices col_indices ccol_indices row_indices"
 AT_THE_TOP: dict[str, Any] = {
     **{f"{name}_copy": _copy_of(name) for name in _PARTS.split()},
-    **{each.__name__: each for each in (dsmm, hspmm, smm, sspaddmm)},
+    **{each.__name__: each for each in (hspmm, smm, sspaddmm)},
+    "dsmm": mm,
     "hsmm": hspmm,
     "saddmm": sspaddmm,
 }

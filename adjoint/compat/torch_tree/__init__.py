@@ -13,7 +13,7 @@ from adjoint.autograd.anomaly_mode import set_detect_anomaly
 from adjoint.compat.absent_devices import is_available
 from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.fake_quantization import FAKE_QUANTIZATION
-from adjoint.compat.no_compiler import compile as compile, nothing, unchanged
+from adjoint.compat.no_compiler import compile as compile, unchanged
 from adjoint.compat.odd_products import AT_THE_TOP as ODD_PRODUCTS
 from adjoint.compat.private_functions import FUNCTIONS
 from adjoint.compat.tensor_types import (
@@ -77,9 +77,7 @@ Storage = STORAGES["FloatStorage"]
 spmm = mm
 _segment_reduce = segment_reduce
 _nnpack_available = is_available
-is_vulkan_available = is_available
 _disable_dynamo = unchanged
-init_num_threads = nothing
 legacy_contiguous_format = contiguous_format
 jagged = layout("jagged")  # no tensor has it
 
@@ -177,6 +175,15 @@ def _assert(condition: Any, message: str) -> None:
 
 
 assertion = _assert  # for this package
+
+
+def is_vulkan_available() -> bool:
+    """There is no such device."""
+    return False
+
+
+def init_num_threads() -> None:
+    """Nothing to begin with: threads are started when they are needed."""
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
