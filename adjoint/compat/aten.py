@@ -308,4 +308,5 @@ AT_THE_TOP = (
     "_softmax_backward_data",
     "_unsafe_masked_index",
     "_unsafe_masked_index_put_accumulate",
+    "affine_grid_generator",
 )

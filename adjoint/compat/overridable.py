@@ -30,24 +30,25 @@ _IGNORED = """
     arange are_deterministic_algorithms_enabled as_strided as_tensor asarray
     autocast_decrement_nesting autocast_increment_nesting bartlett_window blackman_window can_cast
     clear_autocast_cache compile cond default_generator device dtype empty empty_permuted
-    empty_strided enable_grad eye fill finfo from_file from_numpy frombuffer full
+    empty_strided enable_grad eye fill finfo fork from_file from_numpy frombuffer full
     get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype get_autocast_ipu_dtype
     get_autocast_xla_dtype get_default_device get_default_dtype get_deterministic_debug_mode
     get_device_module get_float32_matmul_precision get_num_interop_threads get_num_threads
-    get_rng_state hamming_window hann_window iinfo inference_mode initial_seed
+    get_rng_state hamming_window hann_window iinfo inference_mode init_num_threads initial_seed
     is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled
     is_autocast_cpu_enabled is_autocast_enabled is_autocast_ipu_enabled is_autocast_xla_enabled
     is_deterministic_algorithms_warn_only_enabled is_grad_enabled is_inference_mode_enabled
-    is_storage is_tensor is_warn_always_enabled kaiser_window layout linspace load logspace
-    manual_seed memory_format no_grad normal ones promote_types rand rand_like randint randint_like
-    randn randn_like randperm range result_type save scalar_tensor seed set_anomaly_enabled
-    set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
-    set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled
-    set_autocast_xla_dtype set_autocast_xla_enabled set_default_device set_default_tensor_type
-    set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
-    set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always
-    sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor tensor
-    tril_indices triu_indices typename use_deterministic_algorithms vander vmap zeros
+    is_storage is_tensor is_vulkan_available is_warn_always_enabled kaiser_window layout linspace
+    load logspace manual_seed memory_format no_grad normal ones parse_schema promote_types rand
+    rand_like randint randint_like randn randn_like randperm range result_type save scalar_tensor
+    seed set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
+    set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype
+    set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
+    set_default_device set_default_tensor_type set_deterministic_debug_mode
+    set_float32_matmul_precision set_flush_denormal set_grad_enabled set_num_interop_threads
+    set_num_threads set_printoptions set_rng_state set_warn_always sparse_compressed_tensor
+    sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor tensor tril_indices triu_indices typename
+    use_deterministic_algorithms vander vmap wait zeros
 """
 _IGNORED_IN = {
     "": _IGNORED,

@@ -98,3 +98,19 @@ def test_a_model_of_a_folder(home, tmp_path):
         hub.load(str(folder), "model", source="web")
     with pytest.raises(FileNotFoundError, match="hubconf"):
         hub.load(str(tmp_path), "model", source="local")
+
+
+def test_models_of_a_repository_that_was_downloaded(tmp_path, monkeypatch, torch):
+    model = 'def model(x=1):\n    """Makes it."""\n\n'
+    place = tmp_path / "hub" / "owner_name_main"
+    place.mkdir(parents=True)
+    text = f"from math import sin\n\n{model}def _inner(): ...\n\nvalue = 3\n"
+    (place / "hubconf.py").write_text(text)
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    for library in (compat, torch):
+        options = {"skip_validation": True, "trust_repo": True}
+        assert library.hub.list("owner/name:main", **options) == ["model", "sin"]
+        assert library.hub.help("owner/name:main", "model", **options) == "Makes it."
+        for name in ("nonsense", "value"):
+            with pytest.raises(RuntimeError):
+                library.hub.help("owner/name:main", name, **options)

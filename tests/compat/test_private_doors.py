@@ -159,3 +159,123 @@ def test_settings_of_files_are_remembered(torch):
         some.__version__ = "1.x"
         assert answer(compare, some, (1, 26)) == ("RuntimeError", 0)
         assert answer(compare, some, (1, 26), False) == (True, 1)
+
+
+# ---- tools ----
+
+
+@pytest.fixture(params=["compat", "torch"])
+def library(request):
+    """adjoint and PyTorch."""
+    return compat if request.param == "compat" else request.getfixturevalue("torch")
+
+
+def test_functions_chosen_by_an_argument(library):
+    made = library._jit_internal.boolean_dispatch(
+        "flag", 1, False, lambda x, flag=False: "T", lambda x, flag=False: "F", "m", "n"
+    )
+    assert [made(1), made(1, True), made(1, flag=True)] == ["F", "T", "T"]
+    assert (made.__module__, made.__name__) == ("m", "n")
+    functional = library.nn.functional
+    assert functional.boolean_dispatch is library._jit_internal.boolean_dispatch
+    assert functional.BroadcastingList2[int] is None
+
+
+def test_shapes_of_trees_as_text(torch):
+    from torch.utils import _pytree as other
+
+    from adjoint.compat.torch.utils import _pytree as own
+
+    for tree in ({"a": [1, (2, 3)], "b": 4}, 1, [], list(range(60))):
+        first, second = (lib.treespec_pprint(lib.tree_structure(tree)) for lib in (own, other))
+        assert first == second
+
+
+def test_kernels_of_attention_that_take_the_place_of_others(library):
+    attention = library.nn.attention
+    assert attention.current_flash_attention_impl() is None
+    with pytest.raises(ValueError, match="flash attention"):
+        attention.activate_flash_attention_impl("nonsense")
+    attention.register_flash_attention_impl("made in a test", register_fn=lambda: None)
+    assert "made in a test" in attention.list_flash_attention_impls()
+    if library is compat:
+        with pytest.raises(RuntimeError, match="kernels"):
+            attention.activate_flash_attention_impl("made in a test")
+
+
+def test_small_functions(library):
+    assert library._utils.cpu_count() >= 1
+    assert library._utils.try_import("math").pi and library._utils.try_import("no_such") is None
+    Named = type("Named", (), {"name": library._utils.classproperty(lambda cls: cls.__name__)})
+    assert Named.name == Named().name == "Named"
+    assert library.is_vulkan_available() is False
+    library.init_num_threads()
+    assert library.parse_schema("a::b(Tensor x) -> Tensor").name == "a::b"
+    shown = library._tensor_str
+    with shown.printoptions(precision=2):
+        assert shown.get_printoptions()["precision"] == 2
+    assert library._tensor.has_torch_function((3,)) is False
+    assert library._lowrank.svd_lowrank is library.svd_lowrank
+    assert not library.masked.maskedtensor.reductions.is_masked_tensor(3)
+
+
+NAMES = [
+    "0.weight",
+    "0.nope",
+    "zz.weight",
+    "1.running_mean",
+    "",
+    "0.",
+    "x",
+    "1.num_batches_tracked",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tensors_of_modules_by_their_whole_names(name, torch):
+    def found(library):
+        net = library.nn.Sequential(library.nn.Linear(1, 1), library.nn.BatchNorm1d(1))
+        tensors = library.nn.utils._named_member_accessor.NamedMemberAccessor(net)
+
+        def shown(function, *args, **kwargs):
+            made, _ = answer(function, *args, **kwargs)
+            return (
+                list(made.shape)
+                if isinstance(made, library.Tensor)
+                else type(made) is object or made
+            )
+
+        def names():
+            return [key for key, _ in tensors.named_tensors()]
+
+        steps = [shown(tensors.get_tensor, name), shown(tensors.set_tensor, name, 3)]
+        steps += [shown(tensors.swap_tensor, name, library.ones(2)), names()]
+        steps += [shown(tensors.swap_tensor, name, library.ones(3), allow_missing=True), names()]
+        steps += [shown(tensors.get_tensor, name), shown(tensors.del_tensor, name), names()]
+        steps += [shown(tensors.del_tensor, name), shown(tensors.set_tensor, name, library.ones(4))]
+        steps += [
+            tensors.check_keys(["0.weight", "other"]),
+            names(),
+            shown(tensors.get_tensors, [name, "a"]),
+        ]
+        given = {"0.bias": library.ones(7), name: library.ones(5), "missing.one": library.ones(1)}
+        steps += [shown(tensors.swap_tensors_dict, given), shown(tensors.get_tensor, "0.bias")]
+        return steps
+
+    assert found(compat) == found(torch)
+
+
+def test_modules_of_modules_by_their_whole_names(library):
+    nn = library.nn
+    net = nn.Sequential(nn.Sequential(nn.Linear(1, 1)))
+    members = nn.utils._named_member_accessor.NamedMemberAccessor(net)
+    relu, before = nn.ReLU(), net[0][0]
+    assert members.get_submodule("0.0") is before and members.get_submodule("") is net
+    assert members.swap_submodule("0.0", relu) is before and net[0][0] is relu
+    assert answer(members.swap_submodule, "0.7", relu)[0] == "KeyError"
+    # PyTorch's del_tensor deletes a module, too.
+    for refused in (members.get_tensor, *([members.del_tensor] if library is compat else ())):
+        assert answer(refused, "0.0")[0] == "TypeError"
+    assert answer(members.swap_tensor, "0.0", library.ones(1))[0] == "TypeError"
+    assert answer(members.swap_submodule, "0.0", 3)[0] == "TypeError"
+    assert [name for name, _ in members.named_modules()] == ["", "0", "0.0"]

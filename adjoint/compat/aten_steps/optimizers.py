@@ -1,4 +1,4 @@
-"""The steps of optimizers as PyTorch makes them, parameter by parameter, where modes look on."""
+"""The steps of optimizers as PyTorch makes them, parameter by parameter: modes are shown these."""
 
 import math
 from collections.abc import Callable

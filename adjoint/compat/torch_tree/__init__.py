@@ -14,6 +14,7 @@ from adjoint.compat.absent_devices import is_available
 from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.fake_quantization import FAKE_QUANTIZATION
 from adjoint.compat.no_compiler import compile as compile, unchanged
+from adjoint.compat.odd_products import AT_THE_TOP as ODD_PRODUCTS
 from adjoint.compat.private_functions import FUNCTIONS
 from adjoint.compat.tensor_types import (
     CPU_TYPES,
@@ -64,8 +65,11 @@ _LATER = {
     "cond": f"{__name__}._higher_order_ops",
     "while_loop": f"{__name__}._higher_order_ops",
     "is_autocast_cache_enabled": _AUTOCAST,
+    "fork": f"{__name__}.jit",
     "load": f"{__name__}.serialization",
+    "parse_schema": f"{__name__}._C",
     "save": f"{__name__}.serialization",
+    "wait": f"{__name__}.jit",
     **dict.fromkeys(_OF_AUTOCAST.split(), _SET_BY_HAND),
 }
 
@@ -106,6 +110,7 @@ globals().update(STORAGES)
 globals().update(FAKE_QUANTIZATION)
 globals().update(FOREACH)
 globals().update(FUNCTIONS)
+globals().update(ODD_PRODUCTS)
 globals().update(UNHELD_TYPES)
 globals().update(SCHEMES)
 globals().update({name: PRIVATE[name] for name in AT_THE_TOP})
@@ -170,6 +175,15 @@ def _assert(condition: Any, message: str) -> None:
 
 
 assertion = _assert  # for this package
+
+
+def is_vulkan_available() -> bool:
+    """There is no such device."""
+    return False
+
+
+def init_num_threads() -> None:
+    """Nothing to begin with: threads are started when they are needed."""
 
 
 def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:

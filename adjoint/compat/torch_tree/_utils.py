@@ -1,6 +1,10 @@
 """torch._utils: many tensors as one and apart again, and tensors from pickles of PyTorch's."""
 
-from collections.abc import Sequence
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from adjoint.compat.aten_steps.asking import unseen
@@ -23,11 +27,35 @@ __all__ = [
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
     "_unflatten_dense_tensors",
+    "classproperty",
+    "cpu_count",
     "is_compiling",
+    "try_import",
 ]
 
 is_compiling = never
 _is_privateuse1_backend_available = never
+
+
+class classproperty:
+    """A property of a class, which is asked without an instance."""
+
+    def __init__(self, func: Callable[[Any], Any]) -> None:
+        self.func = func
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.func(type(instance) if owner is None else owner)
+
+
+def cpu_count() -> int:
+    """How many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return (os.cpu_count() or 1) if affinity is None else len(affinity(0))
+
+
+def try_import(module_name: str) -> ModuleType | None:
+    """A module by its name; None where it is not installed."""
+    return importlib.import_module(module_name) if find_spec(module_name) else None
 
 
 def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:

@@ -4,6 +4,7 @@ What is already there is taken from there; all else is fetched with urllib, so t
 may be that of a file too. Models come from folders only: repositories are not downloaded.
 """
 
+import builtins
 import hashlib
 import importlib.util
 import os
@@ -135,10 +136,40 @@ def load(repo_or_dir: str, model: str, *args: Any, source: str = "github", **kwa
     if source not in ("github", "local"):
         raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
     place = repo_or_dir if source == "local" else _downloaded(repo_or_dir)
-    make = getattr(_configuration(os.path.realpath(place)), model, None)
+    make = _maker(_configuration(os.path.realpath(place)), model, place)
+    return make(*args, **kwargs)
+
+
+def list(
+    github: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = "check",
+    verbose: bool = True,
+) -> builtins.list[str]:
+    """The names of the models that a repository has, which must have been downloaded before."""
+    found = _configuration(_downloaded(github))
+    return [name for name in dir(found) if callable(getattr(found, name)) and name[0] != "_"]
+
+
+def help(
+    github: str,
+    model: str,
+    force_reload: bool = False,
+    skip_validation: bool = False,
+    trust_repo: Any = "check",
+) -> str | None:
+    """What such a model's own help says."""
+    text: str | None = _maker(_configuration(_downloaded(github)), model, github).__doc__
+    return text
+
+
+def _maker(configuration: ModuleType, model: str, place: str) -> Any:
+    """What makes a model of a folder."""
+    make = getattr(configuration, model, None)
     if not callable(make):
         raise RuntimeError(f"Cannot find callable {model} in hubconf of {place}")
-    return make(*args, **kwargs)
+    return make
 
 
 def _downloaded(repository: str) -> str:

@@ -4,6 +4,11 @@ import importlib
 from typing import Any
 
 from adjoint.compat import attention_parts
+from adjoint.compat.odd_products import grouped_mm as grouped_mm
+from adjoint.compat.torch_tree._jit_internal import (
+    BroadcastingListCls,
+    boolean_dispatch as boolean_dispatch,
+)
 from adjoint.compat.torch_tree.nn.modules import utils
 from adjoint.compat.torch_tree.overrides import (
     handle_torch_function as handle_torch_function,
@@ -14,6 +19,7 @@ from adjoint.compat.torch_tree.overrides import (
 from adjoint.nn import functional
 from adjoint.nn.replacing import assign as assign, restore as restore
 
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingListCls()
 _single, _pair, _triple = utils.single, utils.pair, utils.triple
 _list_with_default = utils.list_with_default
 _canonical_mask = attention_parts.canonical_mask

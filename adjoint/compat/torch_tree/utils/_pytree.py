@@ -29,7 +29,7 @@ from adjoint.pytree import (
     tree_structure,
 )
 
-PyTree = Any
+PyTree = DumpableContext = Any
 PyTreeSpec = TreeSpec
 IsLeaf = Callable[[Any], bool] | None
 Context = Any
@@ -359,3 +359,15 @@ _DERIVABLE = 1 << 10  # the flag of classes that can be derived from, in CPython
 def arg_tree_leaves(*args: Any, **kwargs: Any) -> list[Any]:
     """The leaves of the arguments of a call."""
     return tree_leaves((args, kwargs))
+
+
+class _Leaf:
+    """What stands for a leaf where a tree is shown."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+def treespec_pprint(treespec: TreeSpec) -> str:
+    """The shape of a tree as text, with * for each leaf."""
+    return repr(treespec.unflatten([_Leaf()] * treespec.num_leaves))

@@ -5,6 +5,12 @@ from typing import Any
 from adjoint.compat.torch_tree.nn.parallel.distributed import (
     DistributedDataParallel as DistributedDataParallel,
 )
+from adjoint.compat.torch_tree.nn.parallel.scatter_gather import (
+    gather as gather,
+    parallel_apply as parallel_apply,
+    replicate as replicate,
+    scatter as scatter,
+)
 from adjoint.nn import Module
 
 
