@@ -22,7 +22,11 @@ from adjoint.ops.declaration import DECLARED
 from adjoint.tensors.tensor import Tensor
 
 # The narrow type of each kind of device.
-_DEFAULTS = {"cpu": dtypes.bfloat16 or dtypes.float16, "cuda": dtypes.float16}
+_DEFAULTS = {
+    "cpu": dtypes.bfloat16 or dtypes.float16,
+    "cuda": dtypes.float16,
+    "xla": dtypes.bfloat16 or dtypes.float16,
+}
 _ALLOWED = {dtypes.bfloat16, dtypes.float16}
 
 
@@ -87,6 +91,15 @@ def _caster(device_type: str) -> _Caster | None:
     return None
 
 
+def _kind_of(device_type: str) -> str:
+    """The kind that a device, as "cuda:0", is of."""
+    kind = device_type if device_type in _DEFAULTS else device(device_type).type
+    if kind not in _DEFAULTS:
+        known = ", ".join(_DEFAULTS)
+        raise RuntimeError(f"autocast: unsupported device type {device_type!r}; use {known}")
+    return kind
+
+
 class autocast(ContextDecorator, Scope):
     """Inside, products of tensors on a kind of device run in a narrower type."""
 
@@ -97,10 +110,10 @@ class autocast(ContextDecorator, Scope):
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        if device_type not in _DEFAULTS:
-            known = ", ".join(_DEFAULTS)
-            raise RuntimeError(f"autocast: unsupported device type {device_type!r}; use {known}")
-        self.device = device_type
+        if not isinstance(device_type, str):
+            name = type(device_type).__name__
+            raise ValueError(f"autocast: device_type must be a str, as 'cpu', got a {name}")
+        self.device = device_type = _kind_of(device_type)
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         if enabled and self.fast_dtype not in _ALLOWED:
             what = f"{self.fast_dtype.name} is no narrow type; it is disabled"
@@ -111,6 +124,15 @@ class autocast(ContextDecorator, Scope):
             warnings.warn(f"autocast: {what}", stacklevel=2)
             enabled = False
         self._enabled = enabled
+
+    def __call__(self, func: Any) -> Any:
+        """See ContextDecorator."""
+        if not callable(func):
+            raise TypeError(
+                f"autocast decorates functions, got a {type(func).__name__}; write "
+                "`with autocast(...):` around what shall run inside"
+            )
+        return super().__call__(func)
 
     def clone(self) -> Any:
         """See ContextDecorator."""
@@ -132,7 +154,7 @@ class autocast(ContextDecorator, Scope):
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether products on a kind of device run in a narrower type here."""
-    return _caster(device_type) is not None
+    return _caster(_kind_of(device_type)) is not None
 
 
 def is_autocast_cpu_enabled() -> bool:
@@ -142,10 +164,9 @@ def is_autocast_cpu_enabled() -> bool:
 
 def get_autocast_dtype(device_type: str) -> Dtype:
     """The narrow type that is, or would be, in use on a kind of device."""
-    if device_type not in _DEFAULTS:
-        raise RuntimeError(f"autocast: unsupported device type {device_type!r}")
-    caster = _caster(device_type)
-    return _DEFAULTS[device_type] if caster is None else caster.narrow
+    kind = _kind_of(device_type)
+    caster = _caster(kind)
+    return _DEFAULTS[kind] if caster is None else caster.narrow
 
 
 def get_autocast_gpu_dtype() -> Dtype:
@@ -160,7 +181,7 @@ def get_autocast_cpu_dtype() -> Dtype:
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether autocast knows a kind of device."""
-    return device_type in _DEFAULTS
+    return device(device_type).type in _DEFAULTS
 
 
 def is_autocast_cache_enabled() -> bool:
