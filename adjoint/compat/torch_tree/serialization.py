@@ -6,6 +6,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import adjoint.compat.torch_tree.storage  # noqa: F401  # files may hold storages
 from adjoint.compat.torch_files.reading import load_file
 from adjoint.compat.torch_files.safe_globals import (
     add_safe_globals as add_safe_globals,
