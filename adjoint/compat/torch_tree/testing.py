@@ -1,5 +1,6 @@
 """torch.testing: assert_close and make_tensor, with PyTorch's arguments and tolerances."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from adjoint.creation.from_memory import as_tensor
 from adjoint.dtypes import dtype, promote_types
 from adjoint.ops.arranging.conversion import (
     finfo,
+    iinfo,
     sparse_bsc,
     sparse_bsr,
     sparse_coo,
@@ -177,6 +179,29 @@ def assert_allclose(
     )
 
 
+def _bounds(dtype: Any, low: float | None, high: float | None) -> tuple[Any, Any]:
+    """Between which numbers a tensor's are to be: of those asked for what its type can hold."""
+    whole = not (dtype.is_floating_point or dtype.is_complex)
+    floor: float
+    ceiling: float
+    if dtype is dtypes.bool_:
+        floor, ceiling = 0, 2
+    elif whole:
+        known = iinfo(dtype)
+        floor, ceiling = known.min, known.max + (dtype is not dtypes.int64)
+    else:
+        floor, ceiling = finfo(dtype).min, finfo(dtype).max
+    least = (0 if dtype is dtypes.bool_ else -9) if low is None else low
+    most = (2 if dtype is dtypes.bool_ else 10 if whole else 9) if high is None else high
+    if not (least < most or (least == most and not whole)):
+        raise ValueError(f"make_tensor: low must be below high, got {least} and {most}")
+    if most < floor or least >= ceiling:
+        raise ValueError(f"make_tensor: {dtype} holds nothing from {least} on below {most}")
+    found = [min(max(each, floor), ceiling) for each in (least, most)]
+    least, most = (math.ceil(each) for each in found) if whole else found
+    return least, most
+
+
 def make_tensor(
     *shape: Any,
     dtype: Any,
@@ -195,18 +220,17 @@ def make_tensor(
     room = (*sizes[:-1], 2 * sizes[-1]) if noncontiguous and sizes else sizes
     made: Any = empty(room, dtype=dtype, device=device)
     whole = not (dtype.is_floating_point or dtype.is_complex)
-    least = (0 if dtype in (dtypes.bool_, dtypes.uint8) else -9) if low is None else low
-    most = (10 if whole else 9) if high is None else high
-    most = min(most, 2) if dtype is dtypes.bool_ else most
-    if not least < most:
-        raise ValueError(f"make_tensor: low must be below high, got {least} and {most}")
-    if dtype.is_complex:
-        made.real.uniform_(least, most)
-        made.imag.uniform_(least, most)
-    elif dtype.is_floating_point:
-        made.uniform_(least, most)
-    else:
-        made.random_(int(least), int(most))
+    least, most = _bounds(dtype, low, high)
+    parts = [made.real, made.imag] if dtype.is_complex else [made]
+    for part in parts:
+        if least == most:
+            part.fill_(least)
+        elif whole:
+            part.random_(least, most)
+        elif most - least > finfo(dtype).max:  # further than the type can count
+            part.uniform_(least / 2, most / 2).mul_(2)
+        else:
+            part.uniform_(least, most)
     if exclude_zero:
         made[made == 0] = 1 if whole else finfo(dtype).tiny
     made = made[..., ::2] if noncontiguous and sizes else made
