@@ -1593,6 +1593,9 @@ class Tensor(TensorCore):
 def asked_outside(tensor: Tensor) -> str:
     """For an error: that a gradient is needed of what lies below, but outside the transform."""
 
+def can_become(tensor: Tensor, value: Tensor) -> _bool:
+    """Whether a tensor can show what another does: of one layout, with values or without."""
+
 def can_operate(other: Any) -> _bool:
     """Whether an operator can work with this; if not, the other operand is asked."""
 
