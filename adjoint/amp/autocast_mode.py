@@ -22,14 +22,12 @@ from adjoint.ops.declaration import DECLARED
 from adjoint.tensors.tensor import Tensor
 
 # The narrow type of each kind of device.
-_DEFAULTS = {"cpu": dtypes.bfloat16 or dtypes.float16, "cuda": dtypes.float16}
+_DEFAULTS = {
+    "cpu": dtypes.bfloat16 or dtypes.float16,
+    "cuda": dtypes.float16,
+    "xla": dtypes.bfloat16 or dtypes.float16,
+}
 _ALLOWED = {dtypes.bfloat16, dtypes.float16}
-
-
-def _check_device(device_type: str) -> None:
-    if device_type not in _DEFAULTS:
-        known = ", ".join(_DEFAULTS)
-        raise RuntimeError(f"autocast: unsupported device type {device_type!r}; use {known}")
 
 
 class _Caster:
@@ -102,6 +100,15 @@ def _others(device_type: str) -> tuple[Any, ...]:
     return tuple(watcher for watcher in current().watchers if watcher is not caster)
 
 
+def _kind_of(device_type: str) -> str:
+    """The kind that a device, as "cuda:0", is of."""
+    kind = device_type if device_type in _DEFAULTS else device(device_type).type
+    if kind not in _DEFAULTS:
+        known = ", ".join(_DEFAULTS)
+        raise RuntimeError(f"autocast: unsupported device type {device_type!r}; use {known}")
+    return kind
+
+
 class autocast(ContextDecorator, Scope):
     """Inside, products of tensors on a kind of device run in a narrower type."""
 
@@ -112,8 +119,10 @@ class autocast(ContextDecorator, Scope):
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        _check_device(device_type)
-        self.device = device_type
+        if not isinstance(device_type, str):
+            name = type(device_type).__name__
+            raise ValueError(f"autocast: device_type must be a str, as 'cpu', got a {name}")
+        self.device = device_type = _kind_of(device_type)
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         if enabled and self.fast_dtype not in _ALLOWED:
             what = f"{self.fast_dtype.name} is no narrow type; it is disabled"
@@ -124,6 +133,15 @@ class autocast(ContextDecorator, Scope):
             warnings.warn(f"autocast: {what}", stacklevel=2)
             enabled = False
         self._enabled = enabled
+
+    def __call__(self, func: Any) -> Any:
+        """See ContextDecorator."""
+        if not callable(func):
+            raise TypeError(
+                f"autocast decorates functions, got a {type(func).__name__}; write "
+                "`with autocast(...):` around what shall run inside"
+            )
+        return super().__call__(func)
 
     def clone(self) -> Any:
         """See ContextDecorator."""
@@ -144,28 +162,28 @@ class autocast(ContextDecorator, Scope):
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether products on a kind of device run in a narrower type here."""
-    caster = _caster(device_type)
+    caster = _caster(_kind_of(device_type))
     return caster is not None and caster.enabled
 
 
 def get_autocast_dtype(device_type: str) -> Dtype:
     """The narrow type that is, or would be, in use on a kind of device."""
-    _check_device(device_type)
-    caster = _caster(device_type)
-    return _DEFAULTS[device_type] if caster is None else caster.narrow
+    kind = _kind_of(device_type)
+    caster = _caster(kind)
+    return _DEFAULTS[kind] if caster is None else caster.narrow
 
 
 def set_autocast(device_type: str, narrow: Dtype, enabled: bool) -> None:
     """Set what holds for a kind of device in the calling context, until the block around ends."""
-    _check_device(device_type)
-    told = enabled or narrow is not _DEFAULTS[device_type]
-    casters = (_Caster(device_type, narrow, enabled),) if told else ()
-    change(watchers=(*_others(device_type), *casters))
+    kind = _kind_of(device_type)
+    told = enabled or narrow is not _DEFAULTS[kind]
+    casters = (_Caster(kind, narrow, enabled),) if told else ()
+    change(watchers=(*_others(kind), *casters))
 
 
 def is_autocast_available(device_type: str) -> bool:
     """Whether autocast knows a kind of device."""
-    return device_type in _DEFAULTS
+    return device(device_type).type in _DEFAULTS
 
 
 def is_autocast_cache_enabled() -> bool:

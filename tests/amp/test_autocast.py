@@ -54,7 +54,7 @@ def test_nested_blocks_and_decorators():
 def test_the_default_type():
     assert adjoint.get_autocast_dtype("cpu") is (adjoint.bfloat16 or adjoint.float16)
     assert adjoint.get_autocast_dtype("cuda") is adjoint.float16
-    assert is_autocast_available("cuda") and not is_autocast_available("abacus")
+    assert is_autocast_available("cuda") and not is_autocast_available("meta")
     x = adjoint.ones(2, 2)
     with adjoint.autocast("cpu"):
         assert (x @ x).dtype is adjoint.get_autocast_dtype("cpu")
@@ -72,9 +72,24 @@ def test_without_a_gpu_autocast_for_it_is_off():
         assert not GradScaler().is_enabled()
 
 
+def test_a_device_stands_for_its_kind():
+    x = adjoint.ones(2, 2)
+    with adjoint.autocast("cpu:0"):
+        assert adjoint.is_autocast_enabled("cpu") and adjoint.is_autocast_enabled("cpu:1")
+        assert (x @ x).dtype is adjoint.get_autocast_dtype("cpu:0") is not x.dtype
+    assert is_autocast_available("xla") and not is_autocast_available("meta")
+
+
 def test_what_is_refused():
     with pytest.raises(RuntimeError, match="'abacus'"):
         adjoint.autocast("abacus")
+    for asked in (is_autocast_available, adjoint.is_autocast_enabled):
+        with pytest.raises(RuntimeError, match="'abacus'"):
+            asked("abacus")
+    with pytest.raises(ValueError, match="must be a str"):
+        adjoint.autocast(adjoint.device("cpu"))
+    with pytest.raises(TypeError, match="decorates functions, got a Tensor"):
+        adjoint.autocast("cpu")(adjoint.ones(2))
     with pytest.warns(UserWarning, match="float32 is no narrow type"):
         mode = adjoint.autocast("cpu", dtype=adjoint.float32)
     with mode:

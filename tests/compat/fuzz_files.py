@@ -120,6 +120,8 @@ def check(value, seen):
         if value.numel() < 10_000 and max((0, *value.shape)) < 10_000:
             value.detach().clone().tolist()
             value.detach().zero_()
+    elif kind is compat.storage.TypedStorage:
+        members = [value.memory]
     elif kind in PLAIN:
         members = []
     else:

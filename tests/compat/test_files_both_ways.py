@@ -66,6 +66,58 @@ def test_views_share_their_storage_again(ways, archive):
 
 
 @FORMATS
+def test_storages(ways, archive):
+    """One is read as it was written, once, and shown by the tensors beside it."""
+    writer, reader = ways
+    whole = writer.arange(6.0)
+    flags = writer.tensor([True, False]).storage()
+    made = {"tensor": whole, "storage": whole[2:4].storage(), "flags": flags}
+    made["again"] = made["storage"]
+    found = handed_over(writer, reader, made, archive)
+    found["tensor"][0] = 9.0
+    assert type(found["storage"]) is reader.storage.TypedStorage
+    assert found["storage"] is found["again"] and list(found["storage"]) == [9.0, *range(1, 6)]
+    assert list(found["flags"]) == [True, False] and found["flags"].dtype is reader.bool
+    with pytest.raises(RuntimeError):
+        writer.save([whole, whole.untyped_storage()], io.BytesIO())
+    if archive:
+        alone = handed_over(writer, reader, writer.ones(2).untyped_storage())
+        assert alone.dtype is reader.uint8 and len(alone) == 8
+
+
+@FORMATS
+def test_files_need_no_more_than_pytorch_asks_for(torch, archive):
+    class Written:
+        def __init__(self, file):
+            self.write, self.flush = file.write, file.flush
+
+    class Read:
+        def __init__(self, file):
+            self.read, self.readline, self.seek, self.tell = (
+                file.read, file.readline, file.seek, file.tell
+            )  # fmt: skip
+
+    for library in (torch, compat):
+        file = io.BytesIO()
+        library.save({"a": library.ones(2)}, Written(file), _use_new_zipfile_serialization=archive)
+        file.seek(0)
+        assert library.load(Read(file))["a"].tolist() == [1.0, 1.0]
+
+
+def test_a_storage_that_is_too_short(torch):
+    for library in (torch, compat):
+        whole, cut = io.BytesIO(), io.BytesIO()
+        library.save(library.ones(10), whole)
+        with zipfile.ZipFile(whole) as source, zipfile.ZipFile(cut, "w") as target:
+            for name in source.namelist():
+                content = source.read(name)
+                target.writestr(name, content[:20] if name.endswith("data/0") else content)
+        cut.seek(0)
+        with pytest.raises(RuntimeError):
+            library.load(cut)
+
+
+@FORMATS
 def test_layouts(ways, archive):
     writer, reader = ways
     values = [

@@ -303,7 +303,6 @@ ODD = {
     + pickle.BINPERSID,
     "a function as the result": name("torch._utils", "_rebuild_tensor_v2"),
     "a class as the result": pickle.EMPTY_LIST + name("torch", "Tensor") + pickle.APPEND,
-    "a storage as the result": storage(False, 4),
     "a tensor on nothing": tensor(value(None), 0, (1,), (1,)),
     "a tensor of numbers": call(name("torch", "Tensor"), value([1.0])),
     "an unknown name": call(name("os", "system"), value("true")),

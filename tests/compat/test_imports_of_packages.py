@@ -132,6 +132,7 @@ def test_trees():
     assert leaves == [1, 2, 3]
     assert trees.tree_unflatten([4, 5, 6], shape) == {"a": 4, "b": [5, 6]}
     assert Box in trees.SUPPORTED_NODES and int not in trees.SUPPORTED_NODES
+    assert {tuple, list, dict, Box} < set(trees.SUPPORTED_NODES) and len(trees.SUPPORTED_NODES) > 4
     children, context = trees.SUPPORTED_NODES[trees._get_node_type([1, 2])].flatten_fn([1, 2])
     assert list(children) == [1, 2]
     whole = trees.TreeSpec(list, context, (trees.LeafSpec(), trees.LeafSpec()))

@@ -1,6 +1,8 @@
 """torch._subclasses.FakeTensorMode: the looks of results, without values, as in PyTorch."""
 
+import copy
 import importlib
+import io
 
 import pytest
 
@@ -112,3 +114,17 @@ def test_what_makes_no_tensors_is_answered(torch):
         with fakes(library).FakeTensorMode(), library.profiler.record_function("a range"):
             assert library.can_cast(library.int64, library.float32)
             assert library.promote_types(library.int8, library.float32) is library.float32
+
+
+def test_what_is_loaded_or_copied_under_a_mode_is_fake():
+    torch = pytest.importorskip("torch")
+    seen = []
+    for library in (compat, torch):
+        file, mode = io.BytesIO(), fakes(library).FakeTensorMode
+        library.save({"one": library.ones(2, 3), "two": library.tensor(4.0)}, file)
+        file.seek(0)
+        with mode():
+            made = library.load(file)
+            made["copy"] = copy.deepcopy(library.zeros(2))
+        seen.append({k: (type(v).__name__, str(v.device), tuple(v.shape)) for k, v in made.items()})
+    assert seen[0] == seen[1]

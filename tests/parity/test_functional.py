@@ -184,6 +184,10 @@ REFUSALS = [
     lambda t, f: f.dropout2d(t.ones(1, 2, 3, 3), 1.5),
     lambda t, f: f.bilinear(t.ones(2, 3), t.ones(2, 3), t.ones(1, 3, 4)),
     lambda t, f: f.glu(t.ones(3)),
+    lambda t, f: f.softshrink(t.ones(3, dtype=t.float16), 65507.0),
+    lambda t, f: f.softshrink(t.ones(3), 1e39),
+    lambda t, f: f.softshrink(t.ones(3), float("nan")),
+    lambda t, f: f.softshrink(t.ones(3, dtype=t.float64), float("inf")),
 ]
 
 

@@ -595,3 +595,30 @@ def test_nothing_is_joined_along_any_dimension(torch: Any) -> None:
     for lib in (adjoint, torch):
         assert lib.cat([lib.empty(0), lib.empty(0)], dim=1).shape == (0,)
         assert lib.cat([lib.empty(0), lib.ones(2, 3)], dim=1).shape == (2, 3)
+
+
+@pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int64", "float16", "complex64"])
+@pytest.mark.parametrize(
+    "bounds",
+    [(-2, 2), (None, None), (250, 400), (-1, 1), (0.5, 1.5), (3, 3), (2, 3), (-5, -1),
+     (float("nan"), 1), (-1e9, 1e9)],
+    ids=str,
+)  # fmt: skip
+def test_made_numbers_are_such_as_the_type_holds(torch, name, bounds):
+    seen = []
+    for library in (compat, torch):
+        options = dict(zip(("low", "high"), bounds))
+        kind = getattr(library, name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch's of bounds that are equal
+            try:
+                made = library.testing.make_tensor(50, dtype=kind, device="cpu", **options)
+            except (ValueError, RuntimeError) as error:
+                seen.append(type(error))
+                continue
+        parts = library.view_as_real(made) if made.is_complex() else made
+        values = parts.flatten().tolist()
+        low = -9 if bounds[0] is None else bounds[0]
+        assert all(value >= min(low, 2) for value in values)
+        seen.append(made.dtype is kind and made.shape == (50,))
+    assert seen[0] == seen[1]

@@ -105,4 +105,9 @@ def test_the_older_name_of_registering_warns():
     with pytest.warns(FutureWarning, match="register_pytree_node"):
         ours._register_pytree_node(kind, lambda tree: ([], None), lambda children, _: kind())
     assert ours.tree_leaves(kind()) == []
+    with pytest.warns(UserWarning, match="already"), pytest.warns(FutureWarning):
+        ours._register_pytree_node(kind, lambda tree: ([1], None), lambda children, _: kind())
+    assert ours.tree_leaves(kind()) == [1]
+    with pytest.raises(ValueError, match="already"):
+        ours.register_pytree_node(kind, lambda tree: ([], None), lambda children, _: kind())
     ours._deregister_pytree_node(kind)

@@ -12,7 +12,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from adjoint.compat.torch_files.rebuilding import NAMES, of_type
 from adjoint.compat.torch_files.storages import (
@@ -23,7 +23,7 @@ from adjoint.compat.torch_files.storages import (
     wanted,
 )
 from adjoint.compat.torch_files.surveying import Names, Survey
-from adjoint.compat.torch_files.unpickling import WeightsUnpickler, refusal
+from adjoint.compat.torch_files.unpickling import Shown, WeightsUnpickler, refusal
 from adjoint.saving.safetensors_files import read_bytes
 from adjoint.tensors.tensor import Tensor
 
@@ -140,7 +140,9 @@ class _Archive:
             raise refusal(f"the archive has no entry {name:.100}")
         packed, length = entry.compress_size, entry.file_size
         if expected is not None and length != expected:
-            raise refusal(f"entry {name:.100} has {length} bytes instead of {expected}")
+            raise RuntimeError(
+                f"torch.load: entry {name:.100} has {length} bytes instead of {expected}"
+            )
         stored = entry.compress_type == zipfile.ZIP_STORED
         if not stored and entry.compress_type != zipfile.ZIP_DEFLATED:
             raise refusal(f"entry {name:.100} is packed in a way that is not read")
@@ -157,6 +159,17 @@ class _Archive:
         return found
 
 
+class _Sought:
+    """A file that has what torch.load asks for and no more: that it can be sought is known."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.read, self.seek, self.tell = file.read, file.seek, file.tell
+
+    def seekable(self) -> bool:
+        """Yes."""
+        return True
+
+
 @contextlib.contextmanager
 def _reading_zip() -> Iterator[None]:
     """Inside, damage that zipfile finds is reported as what it is."""
@@ -171,21 +184,23 @@ def _load_archive(
 ) -> Any:
     with contextlib.ExitStack() as cleanup:
         with _reading_zip():
+            if not hasattr(file, "seekable"):
+                file = cast("BinaryIO", _Sought(file))
             archive = _Archive(cleanup.enter_context(zipfile.ZipFile(file)), size)
             program = archive.read("data.pkl")
             order = archive.read("byteorder").decode() if archive.has("byteorder") else None
         if order not in (None, "little", "big"):
             raise refusal(f"the order of bytes is said to be {order!r:.100}")
         swapped = (order or default_order()) != sys.byteorder
-        storages: dict[str, tuple[Wanted, Storage]] = {}
+        storages: dict[str, tuple[Wanted, Any]] = {}
 
-        def persistent_load(saved_id: Any) -> Storage:
+        def persistent_load(saved_id: Any) -> Any:
             asked = wanted(saved_id)
             if asked.key not in storages:
                 with _reading_zip():
                     content = archive.read(f"data/{asked.key}", asked.nbytes)
                 made = Storage(content, asked.kind, asked.location, place, swapped)
-                storages[asked.key] = asked, made
+                storages[asked.key] = asked, Shown.kind.of_file(made)
             first, found = storages[asked.key]
             if asked != first or asked.part is not None:
                 raise refusal(f"storage {asked.key:.100} is described in two ways")
@@ -216,7 +231,7 @@ class _Older:
         self.file, self.end, self.place = file, file.tell() + size, place
         self.asked: dict[str, Wanted] = {}
         self.parts: dict[str, Wanted] = {}
-        self.storages: dict[str, Storage] = {}
+        self.storages: dict[str, Any] = {}
 
     def room(self) -> int:
         return self.end - self.file.tell()
@@ -258,11 +273,12 @@ class _Older:
             content = read_bytes(self.file, asked.nbytes)
             swapped = sys.byteorder == "big"
             made = Storage(content, asked.kind, asked.location, self.place, swapped)
-            self.storages[key] = made
+            self.storages[key] = Shown.kind.of_file(made)
         for key, asked in self.parts.items():
             if key in self.storages or asked.part is None:
                 raise refusal(f"part {key:.100} of a storage has the key of another")
-            self.storages[key] = self.storages[asked.key].part(*asked.part[1:])
+            part = self.storages[asked.key].loaded.part(*asked.part[1:])
+            self.storages[key] = Shown.kind.of_file(part)
 
     def persistent_load(self, saved_id: Any) -> Any:
         """A storage that has been read."""

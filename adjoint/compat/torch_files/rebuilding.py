@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint import dtypes
 from adjoint.compat.torch_files.storages import KINDS, Storage
-from adjoint.compat.torch_files.unpickling import refusal, set_attributes
+from adjoint.compat.torch_files.unpickling import Shown, refusal, set_attributes
 from adjoint.compat.unheld_types import UNHELD_TYPES
 from adjoint.creation.factories import empty_strided
 from adjoint.creation.sparse import put_together
@@ -48,15 +48,16 @@ def _on_storage(
     storage: Any, of_type: Any, layout: tuple[Any, Any, Any], requires_grad: Any, metadata: Any
 ) -> Any:
     """A tensor on a storage, conjugated or negated if the file says that it is so to be seen."""
-    if not isinstance(storage, Storage):
+    if type(storage) is not Shown.kind or storage.loaded is None:
         raise refusal("a tensor is on no storage")
     if of_type is not None and of_type not in dtypes.ALL:
         raise RuntimeError(f"torch.load: adjoint has no tensors of {of_type.name}")
-    made: Any = storage.tensor(of_type, *layout)
+    known: Storage = storage.loaded
+    made: Any = known.tensor(of_type, *layout)
     if metadata:
         if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
             raise refusal("a tensor has marks other than conj and neg")
-        storage.charge(made.numel() * made.dtype.itemsize)
+        known.charge(made.numel() * made.dtype.itemsize)
         made = made.conj() if metadata.get("conj") else made
         made = made.neg() if metadata.get("neg") else made
     return made.requires_grad_() if requires_grad is True else made

@@ -22,6 +22,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.compat.torch_files.locations import location_tag
 from adjoint.compat.torch_files.reading import MAGIC_NUMBER, PROTOCOL_VERSION
 from adjoint.compat.torch_files.storages import KIND_NAMES
+from adjoint.compat.torch_files.unpickling import Shown
 from adjoint.creation.sparse import taken_apart
 from adjoint.device import device
 from adjoint.dtypes import dtype
@@ -92,6 +93,16 @@ class _Storages:
             )
         return stored, start, strides
 
+    def whole(self, storage: Any) -> _Stored:
+        """What a storage shows, of which tensors may be in the file as well."""
+        if storage.refusal is not None:
+            raise RuntimeError(f"torch.save: {storage.refusal}")
+        stored, start, _ = self.place(storage.memory)
+        if start or stored.content.nbytes != storage.nbytes():  # a part of what others show
+            array = storage.memory.concrete_array()
+            stored = self._add(backend_of(array).to_numpy(array), storage.memory)
+        return stored
+
     def _add(self, content: Any, tensor: Any) -> _Stored:
         made = _Stored(str(len(self.stored)), content, tensor.dtype, location_tag(tensor))
         self.stored.append(made)
@@ -138,6 +149,8 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
 
     def persistent_id(self, obj: Any) -> Any:
         """How a storage is written."""
+        if Shown.kind is not None and isinstance(obj, Shown.kind.__base__):
+            obj = self.storages.whole(obj)
         if not isinstance(obj, _Stored):
             return None
         module, name = KIND_NAMES.get(obj.dtype, _UNTYPED)
@@ -303,7 +316,7 @@ def older_writer(obj: Any, protocol: int) -> Callable[[BinaryIO], None]:
 
     def write(file: BinaryIO) -> None:
         head = (MAGIC_NUMBER, PROTOCOL_VERSION, machine)
-        file.writelines(pickle.dumps(value, protocol) for value in head)
+        file.write(b"".join(pickle.dumps(value, protocol) for value in head))
         file.write(program)
         file.write(pickle.dumps([one.key for one in stored], protocol))
         for one in stored:

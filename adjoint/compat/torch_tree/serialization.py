@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import adjoint.compat.torch_tree.storage  # noqa: F401  # files may hold storages
 from adjoint.compat.torch_files.locations import (
     default_restore_location as default_restore_location,
     location_tag as location_tag,

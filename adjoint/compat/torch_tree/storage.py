@@ -2,6 +2,7 @@
 
 import io
 import mmap
+import pickle
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed, current
 from adjoint.compat.tensor_types import DTYPE_NAMES
-from adjoint.compat.torch_tree.serialization import load
+from adjoint.compat.torch_files.reading import load_file
+from adjoint.compat.torch_files.storages import Placement
+from adjoint.compat.torch_files.unpickling import Shown
 from adjoint.creation.factories import empty, tensor as new_tensor, zeros
 from adjoint.creation.from_memory import frombuffer
 from adjoint.dtypes import dtype, get_default_dtype, uint8
@@ -87,7 +90,8 @@ class UntypedStorage:
         self.of_view = tensor is not None and _base(tensor) is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: vars(self)[name] for name in ("memory", "filename") if name in vars(self)}
+        filename = {} if self.filename is None else {"filename": self.filename}
+        return {"memory": self.memory, **filename}
 
     @property
     def device(self) -> Any:
@@ -289,6 +293,7 @@ class TypedStorage(UntypedStorage):
     """The elements that a tensor and its views show."""
 
     of_type: dtype | None = None  # that of every instance of a class such as FloatStorage
+    loaded: Any = None  # what is known of one in a file, whose memory waits until it is asked for
 
     def __init__(self, source: Any = 0, *, dtype: Any = None, device: Any = None) -> None:
         kind = self.of_type or dtype or getattr(source, "dtype", None) or get_default_dtype()
@@ -302,6 +307,19 @@ class TypedStorage(UntypedStorage):
         made = cls._on(_reread(_mapped(filename, shared, size * kind.itemsize), kind))
         made.filename = filename if shared else None
         return made
+
+    @classmethod
+    def of_file(cls, loaded: Any) -> Self:
+        """What a file holds; tensors on it say of which type its elements are, if it does not."""
+        made = cls.__new__(cls)
+        made.loaded = loaded
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "memory" or self.loaded is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        self.memory = self.loaded.elements(self.loaded.kind.dtype or uint8)
+        return self.memory
 
     @property
     def dtype(self) -> Any:
@@ -326,6 +344,9 @@ class TypedStorage(UntypedStorage):
             return f"torch.{self.pickle_storage_type()}"
         kind = dtype if isinstance(dtype, dtypes.dtype) else dtype.of_type
         return self if kind is self.dtype else TypedStorage(self.memory.to(kind))
+
+
+Shown.kind = TypedStorage
 
 
 def storage_of(tensor: Tensor, refusal: str | None) -> UntypedStorage:
@@ -487,4 +508,5 @@ def is_storage(obj: Any) -> bool:
 
 def _load_from_bytes(b: bytes) -> TypedStorage:
     """The storage in a file that a pickle of PyTorch's holds; pickles are trusted."""
-    return TypedStorage(load(io.BytesIO(b), weights_only=False).elements(None))
+    found: TypedStorage = load_file(io.BytesIO(b), Placement(None), pickle, "utf-8")
+    return found

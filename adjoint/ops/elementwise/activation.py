@@ -5,8 +5,9 @@ from typing import Any
 
 from adjoint.call.arguments import conj
 from adjoint.call.rule import FRONT
-from adjoint.dtypes import FLOAT, category_of, refuse_kinds
+from adjoint.dtypes import FLOAT, category_of, from_numpy_dtype, refuse_kinds
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.arranging.shape import cat, narrow, reshape
 from adjoint.ops.dims import normal_dim
 from adjoint.ops.elementwise.arithmetic import abs, div, mul, sub
@@ -372,6 +373,10 @@ def hardswish(xp: Any, input: Array) -> Array:
     return input * xp.clip(input + 3, 0, 6) / 6
 
 
+# A number that every floating type holds: float16's greatest.
+_EVERY_FLOAT = 65504.0
+
+
 @elementwise(inplace=False, wide=False, home=None)
 def near_zero(xp: Any, input: Array, bound: float) -> Array:
     """Whether elements are at most bound away from 0, a number in the type of the elements."""
@@ -406,8 +411,10 @@ def hardshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
 )
 def softshrink(xp: Any, input: Array, lambd: float = 0.5) -> Array:
     """input moved by lambd towards 0, and 0 where it is nearer."""
-    if lambd < 0:
-        raise RuntimeError(f"lambd must not be negative, got {lambd}")
+    if not 0 <= lambd <= _EVERY_FLOAT:
+        most = finfo(from_numpy_dtype(input.dtype)).max
+        if not 0 <= lambd <= most:
+            raise RuntimeError(f"lambd must be in [0, {most}] for {input.dtype}, got {lambd}")
     return xp.where(near_zero(input, lambd), 0, input - xp.sign(input) * lambd)
 
 

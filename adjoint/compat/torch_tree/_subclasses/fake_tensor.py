@@ -169,6 +169,8 @@ class FakeTensorMode(TorchDispatchMode):
         if name in _FRESH and not isinstance(args[0], FakeTensor):
             number = args[0].clone() if args[0].numel() == 1 else None
             return self.fake_of(args[0], number)
+        if name == "detach" and not isinstance(args[0], FakeTensor):  # what is loaded or copied
+            return self.from_tensor(args[0])
         args, kwargs = tree_map(lambda each: self.taken(func, each), (tuple(args), kwargs))
         fakes = _fakes((args, kwargs))
         if name == _VALUE and fakes[0].constant is not None:

@@ -65,6 +65,9 @@ def _register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **named
         FutureWarning,
         stacklevel=2,
     )
+    if cls in pytree._CONTAINERS:  # noqa: SLF001  # PyTorch's own is private, too
+        warnings.warn(f"{cls.__name__} is registered as a pytree node already", stacklevel=2)
+        _deregister_pytree_node(cls)
     register_pytree_node(cls, flatten_fn, unflatten_fn, **named)
 
 
@@ -165,8 +168,14 @@ class NodeDef(NamedTuple):
     unflatten_fn: Any
 
 
-class _SupportedNodes:
+class _SupportedNodes(Mapping[Any, "NodeDef"]):
     """The classes of containers that are taken apart, as a table."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(pytree._CONTAINERS)  # noqa: SLF001
+
+    def __len__(self) -> int:
+        return len(pytree._CONTAINERS)  # noqa: SLF001
 
     def __contains__(self, kind: Any) -> bool:
         return pytree.container_of(kind) is not None
