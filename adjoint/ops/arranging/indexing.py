@@ -114,7 +114,8 @@ def _places(xp: Any, picks: tuple[Any, ...], lead: Any) -> Any:
         parts.extend(xp.nonzero(pick) if _is_mask(pick) and pick.ndim else [pick])
     total: Any = 0
     for part, size in zip(parts, lead, strict=True):
-        counted = xp.where(part < 0, part + size, part).astype("int64")
+        counted = xp.where(part < 0, part + size, part)
+        counted = counted if xp.are_indices(counted) else counted.astype("int64")
         check_positions(xp, counted, size, IndexError)
         total = total * size + counted
     return total
