@@ -102,8 +102,7 @@ class CustomOpDef(Op):
     def __init__(self, namespace: str, name: str, schema: Schema, composite: bool = False) -> None:
         super().__init__(f"{namespace}::{name}", "custom", self.run_kernel)
         self.__doc__ = f"The custom operator {schema}."
-        shown = f"GeneratedBackwardFor_{namespace}_{name}_default"
-        self.node_name = f"{shown}Backward"
+        self.node_name = f"{self.name}Backward"
         self.parameters = [argument.name for argument in schema.arguments]
         self.index_of = {parameter: i for i, parameter in enumerate(self.parameters)}
         self.defaults = [argument.default for argument in schema.arguments]
@@ -121,7 +120,7 @@ class CustomOpDef(Op):
         self.needs_formula = False  # without one, it refuses inputs that require grad
         self.registered = Registrations()
         self.disabled: frozenset[str | None] = frozenset()
-        self.function: type[OpFunction] = type(shown, (OpFunction,), {})
+        self.function: type[OpFunction] = type(self.name, (OpFunction,), {})
 
     @property
     def default(self) -> "CustomOpDef":

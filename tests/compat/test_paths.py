@@ -209,7 +209,7 @@ def test_a_missing_module_can_be_imported_but_not_used():
 
 def test_the_reason_is_that_of_the_nearest_path():
     with pytest.raises(MissingNameError, match="layouts"):
-        importlib.import_module("adjoint.compat.torch.sparse").spdiags  # noqa: B018
+        importlib.import_module("adjoint.compat.torch.sparse").to_sparse_semi_structured  # noqa: B018
 
 
 def test_a_function_is_no_module():

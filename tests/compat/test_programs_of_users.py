@@ -92,9 +92,7 @@ def checks_of_an_operator(library):
 
     twice.register_fake(lambda x: library.empty_like(x))
     twice.register_autograd(lambda ctx, grad: grad * 2)
-    given = library.ones(2, requires_grad=True)
-    name = type(twice(given).grad_fn).__name__
-    return library.library.opcheck(twice, (given,)), name
+    return library.library.opcheck(twice, (library.ones(2, requires_grad=True),))
 
 
 def shape_of_a_nest(library):
