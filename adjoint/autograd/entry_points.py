@@ -260,7 +260,7 @@ def backward(
     if inputs is not None:
         wanted = _sequence(inputs)
         if not wanted:
-            raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
+            raise RuntimeError("backward: inputs is empty; name tensors in it, or leave it out")
         targets = [_edge(i, value, "backward") for i, value in enumerate(wanted)]
         for value in wanted:
             if isinstance(value, Tensor):
@@ -322,7 +322,7 @@ def grad(
         return found_elsewhere
     wanted = _sequence(inputs)
     if not wanted:
-        raise RuntimeError("`inputs` argument to `grad` cannot be empty.")
+        raise RuntimeError("grad: inputs is empty; name the tensors to differentiate by")
     if is_grads_batched:
         options = (create_graph, only_inputs, allow_unused, False, materialize_grads)
         return _batched(outputs, inputs, grad_outputs, retain_graph, options)

@@ -413,7 +413,7 @@ def _check_batched(problem: Problem) -> None:
             together = grad(output, inputs, batch, **options)
         except RuntimeError as error:
             raise GradcheckError(
-                f"While computing batched gradients, got: {error}; check_batched_grad=False leaves "
+                f"no batch of gradients can be computed: {error}; check_batched_grad=False leaves "
                 "this check out"
             ) from error
         for source, found, *singles in zip(problem.sources, together, *pairs):
