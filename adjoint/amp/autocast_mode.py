@@ -28,6 +28,8 @@ _DEFAULTS = {
     "xla": dtypes.bfloat16 or dtypes.float16,
 }
 _ALLOWED = {dtypes.bfloat16, dtypes.float16}
+# PyTorch's kinds of which there is none here: programs ask about each whether autocast is on.
+_ABSENT = {"hpu", "ipu", "maia", "mps", "mtia", "privateuseone", "xpu"}
 
 
 class _Caster:
@@ -162,7 +164,7 @@ class autocast(ContextDecorator, Scope):
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
     """Whether products on a kind of device run in a narrower type here."""
-    caster = _caster(_kind_of(device_type))
+    caster = None if device_type in _ABSENT else _caster(_kind_of(device_type))
     return caster is not None and caster.enabled
 
 

@@ -9,7 +9,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from adjoint import nn, optim
 from adjoint.autograd.node import AccumulateGrad
+from adjoint.compat import pytorch_names
 from adjoint.compat.mirror import ROOT, can_be_imported, make_public
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
@@ -65,7 +67,19 @@ def _show_as_torch() -> None:
     Tensor.__module__ = "torch"
     for kind in (Parameter, Buffer, UninitializedParameter, UninitializedBuffer):
         kind.__module__ = "torch.nn.parameter"
+    _show_homes(nn, nn.Module, "nn.modules")
+    _show_homes(optim, optim.Optimizer, "optim")
+    _show_homes(optim.lr_scheduler, optim.lr_scheduler.LRScheduler, "optim.lr_scheduler")
     importlib.import_module(ROOT).__name__ = "torch"
+
+
+def _show_homes(place: ModuleType, base: type, below: str) -> None:
+    """Let classes say where PyTorch has them: tracers tell the library's layers by it."""
+    for name, kind in list(vars(place).items()):
+        if isinstance(kind, type) and issubclass(kind, base):
+            home = pytorch_names.home_of(name, below)
+            if home is not None:
+                kind.__module__ = f"torch.{home}"
 
 
 class _Installed:

@@ -56,6 +56,27 @@ def is_class(path: str) -> bool:
     return name in module.classes or (module.has_more and of_python and name[:1].isupper())
 
 
+# Modules that take classes of others, which lists of names can't tell from their own.
+_TAKING = ("adaptive", "loss", "transformer")
+
+
+def home_of(name: str, below: str) -> str | None:
+    """The public module that a class is from: the one below a path that has it, or the path."""
+    if name in ("Module", "Optimizer"):
+        return f"{below}.{name.lower()}"
+    homes = [path for path in _public_below(below) if is_class(f"{path}.{name}")]
+    own = [path for path in homes if path.rpartition(".")[2] not in _TAKING]
+    if own or homes:
+        return (own or homes)[0]
+    return below if is_class(f"{below}.{name}") else None
+
+
+@functools.cache
+def _public_below(path: str) -> list[str]:
+    start = f"{path}."
+    return [each for each in _modules() if each.startswith(start) and each[len(start)] != "_"]
+
+
 def is_listed(path: str) -> bool:
     """Whether a path below torch is one of the names that are known of a module."""
     home, _, name = path.rpartition(".")

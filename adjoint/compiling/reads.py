@@ -36,7 +36,7 @@ from adjoint.tensors.core import ABSENT, NDARRAY
 from adjoint.tensors.tensor import Tensor
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_ARRAYS = {"adjoint", "numpy", "jax", "jaxlib", "cupy", "scipy"}
+_ARRAYS = {"adjoint", "torch", "numpy", "jax", "jaxlib", "cupy", "scipy"}
 _MOST = 50_000  # values that a call looks at again, in some milliseconds
 _TESTING = {"_pytest", "pytest", "pluggy"}  # which rewritten assertions name
 _LIBRARIES = (_ARRAYS | _TESTING | sys.stdlib_module_names) - {"__main__"}

@@ -80,6 +80,11 @@ def test_a_device_stands_for_its_kind():
     assert is_autocast_available("xla") and not is_autocast_available("meta")
 
 
+def test_it_is_off_on_kinds_of_devices_that_are_not_there():
+    for kind in ("hpu", "ipu", "maia", "mps", "mtia", "privateuseone", "xpu"):
+        assert not adjoint.is_autocast_enabled(kind)
+
+
 def test_what_is_refused():
     with pytest.raises(RuntimeError, match="'abacus'"):
         adjoint.autocast("abacus")

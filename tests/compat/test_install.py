@@ -50,6 +50,35 @@ def test_run_finds_modules_beside_the_script(tmp_path):
     assert fresh_python("-m", "adjoint", "run", folder / "main.py", cwd=tmp_path) == "2.0\n"
 
 
+HOMES = """
+import pickle
+import torch
+from torch import nn, optim
+
+schedulers = optim.lr_scheduler
+for place, base in (nn, nn.Module), (optim, optim.Optimizer), (schedulers, schedulers.LRScheduler):
+    for name in sorted(set(dir(place)) - {"Container", "DataParallel"}):
+        kind = getattr(place, name)
+        if isinstance(kind, type) and issubclass(kind, base):
+            print(kind.__module__, name, pickle.loads(pickle.dumps(kind)) is kind)
+
+
+class Own(nn.Module):
+    pass
+
+
+print(Own.__module__)
+"""
+
+
+def test_layers_and_optimizers_are_of_pytorch_s_modules(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "homes.py").write_text(HOMES)
+    printed = fresh_python("-m", "adjoint", "run", "homes.py", cwd=tmp_path)
+    assert printed == fresh_python("homes.py", cwd=tmp_path)
+    assert "torch.nn.modules.linear Linear True\n" in printed
+
+
 def test_a_program_sees_the_names_of_torch(tmp_path):
     (tmp_path / "shown.py").write_text(
         "import torch\n"

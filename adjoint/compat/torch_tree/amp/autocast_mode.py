@@ -63,7 +63,7 @@ def _of_device(name: str, kind: str) -> dict[str, Callable[..., Any]]:
         set_autocast_dtype(kind, dtype)
 
     def is_enabled() -> bool:
-        return kind != "ipu" and is_autocast_enabled(kind)  # of which there is none
+        return is_autocast_enabled(kind)
 
     def get_dtype() -> Dtype:
         return get_autocast_dtype(kind)
