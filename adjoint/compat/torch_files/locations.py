@@ -48,7 +48,7 @@ def location_tag(storage: Any) -> str:
         found = package.tag(storage)
         if found:
             return found
-    raise RuntimeError(f"don't know how to determine data location of {type(storage).__name__}")
+    raise RuntimeError(f"no place is known for the memory of a {type(storage).__name__}")
 
 
 def default_restore_location(storage: Any, location: str) -> Any:

@@ -61,19 +61,19 @@ def pretty_str(envinfo: SystemEnv) -> str:
     """Such a record as text, a line for each of its parts."""
     shown = {
         "PyTorch version": envinfo.torch_version,
-        "Is debug build": envinfo.is_debug_build,
-        "CUDA used to build PyTorch": envinfo.cuda_compiled_version,
+        "Debug build": envinfo.is_debug_build,
+        "Built for CUDA": envinfo.cuda_compiled_version,
         "OS": envinfo.os,
-        "Libc version": envinfo.libc_version,
+        "C library": envinfo.libc_version,
         "Python version": envinfo.python_version,
         "Python platform": envinfo.python_platform,
-        "Is CUDA available": envinfo.is_cuda_available,
-        "GPU models and configuration": envinfo.nvidia_gpu_models or "Could not collect",
+        "CUDA is there": envinfo.is_cuda_available,
+        "GPUs": envinfo.nvidia_gpu_models or "none found",
         "CPU": envinfo.cpu_info,
     }
     lines = [f"{name}: {value}" for name, value in shown.items()]
     versions = [f"[pip3] {each}" for each in envinfo.pip_packages.splitlines()]
-    return "\n".join([*lines, "", "Versions of relevant libraries:", *versions])
+    return "\n".join([*lines, "", "Packages:", *versions])
 
 
 def get_pretty_env_info() -> str:

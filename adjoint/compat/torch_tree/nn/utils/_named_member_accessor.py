@@ -32,7 +32,7 @@ def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = Fa
     """Put a tensor in the place of one, which is returned, whatever its shape and class."""
     home = _home(module, name)
     if tensor is not _MISSING and not isinstance(tensor, Tensor):
-        raise TypeError(f"{tensor!r:.100} is not an instance of torch.Tensor")
+        raise TypeError(f"{tensor!r:.100} is no Tensor")
     before = home[name] if home is not vars(module) else getattr(module, name, _MISSING)
     if before is _MISSING and not allow_missing:
         raise _absent(module, name)
@@ -54,7 +54,7 @@ def swap_tensor(module: Module, name: str, tensor: Any, allow_missing: bool = Fa
 def set_tensor(module: Module, name: str, tensor: Any) -> None:
     """Put a tensor where one is, or none was."""
     if not isinstance(tensor, Tensor):
-        raise TypeError(f"{tensor!r:.100} is not an instance of torch.Tensor")
+        raise TypeError(f"{tensor!r:.100} is no Tensor")
     swap_tensor(module, name, tensor, allow_missing=True)
 
 
@@ -62,7 +62,7 @@ def swap_submodule(module: Module, name: str, submodule: Module) -> Module:
     """Put a module in the place of one, which is returned."""
     children: dict[str, Any] = vars(module)["_modules"]
     if not isinstance(submodule, Module):
-        raise TypeError(f"{submodule!r:.100} is not an instance of torch.nn.Module")
+        raise TypeError(f"{submodule!r:.100} is no Module")
     if name not in children:
         raise KeyError(f"{type(module).__name__} has no submodule {name!r}")
     before = children[name]
@@ -101,7 +101,7 @@ class NamedMemberAccessor:
         if found is _MISSING:
             raise _absent(module, name)
         if not isinstance(found, Tensor):
-            raise TypeError(f"{found!r:.100} is not an instance of torch.Tensor")
+            raise TypeError(f"{found!r:.100} is no Tensor")
         return found
 
     def set_tensor(self, name: str, value: Any) -> None:
