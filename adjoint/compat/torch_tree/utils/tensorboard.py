@@ -7,9 +7,10 @@ import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from adjoint.backends.numpy import numpy_backend
+from adjoint.compat import tensorboard_plugins as plugins
 from adjoint.tensors.tensor import Tensor
 
 np = numpy_backend.xp
@@ -25,10 +26,6 @@ _events, _summaries, _tensors, _shapes, _files = map(
     ),
 )
 Event, Summary, EventFileWriter = _events.Event, _summaries.Summary, _files.EventFileWriter
-
-
-def _array(values: Any) -> Any:
-    return values.numpy_array() if isinstance(values, Tensor) else np.asarray(values)
 
 
 class SummaryWriter:
@@ -64,7 +61,8 @@ class SummaryWriter:
 
     def _write(self, value: Any, step: Any, walltime: Any, folder: str | None = None) -> None:
         event = Event(wall_time=time.time() if walltime is None else walltime)
-        event.summary.CopyFrom(Summary(value=[value]))
+        values = value if isinstance(value, list) else [value]
+        event.summary.CopyFrom(Summary(value=values))
         if step is not None:
             event.step = int(step)
         self._event(event, folder)
@@ -79,7 +77,7 @@ class SummaryWriter:
         double_precision: bool = False,
     ) -> None:
         """A number at a step."""
-        number = float(_array(scalar_value).reshape(()))
+        number = float(plugins.array_of(scalar_value).reshape(()))
         self._write(Summary.Value(tag=tag, simple_value=number), global_step, walltime)
 
     def add_scalars(
@@ -91,7 +89,9 @@ class SummaryWriter:
     ) -> None:
         """Several numbers at a step, for one figure: each in a folder of its own."""
         for tag, number in tag_scalar_dict.items():
-            value = Summary.Value(tag=main_tag, simple_value=float(_array(number).reshape(())))
+            value = Summary.Value(
+                tag=main_tag, simple_value=float(plugins.array_of(number).reshape(()))
+            )
             folder = str(Path(self.log_dir) / f"{main_tag}_{tag}".replace("/", "_"))
             self._write(value, global_step, walltime, folder)
 
@@ -105,7 +105,7 @@ class SummaryWriter:
         max_bins: int | None = None,
     ) -> None:
         """How values are distributed."""
-        flat = _array(values).astype("float64").reshape(-1)
+        flat = plugins.array_of(values).astype("float64").reshape(-1)
         if flat.size == 0:
             raise ValueError("The input has no element.")
         counts, limits = np.histogram(flat, bins=30 if bins == "tensorflow" else bins)
@@ -131,14 +131,7 @@ class SummaryWriter:
         """A picture: numbers from 0 to 1, or bytes, with the dimensions that dataformats names."""
         from PIL import Image
 
-        pixels = _array(img_tensor)
-        if len(dataformats) != pixels.ndim:
-            raise ValueError(f"{dataformats} names no {pixels.ndim} dimensions")
-        order = [dataformats.index(letter) for letter in "HWC" if letter in dataformats]
-        pixels = pixels.transpose(order)
-        pixels = pixels[..., None] if pixels.ndim == 2 else pixels
-        if pixels.dtype != "uint8":
-            pixels = (pixels * 255).clip(0, 255).astype("uint8")
+        pixels = plugins.pixels_of(img_tensor, dataformats)
         file = io.BytesIO()
         Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels).save(file, "PNG")
         height, width, channels = pixels.shape
@@ -156,7 +149,7 @@ class SummaryWriter:
         dataformats: str = "NCHW",
     ) -> None:
         """Several pictures as one, up to eight in a row."""
-        pixels = _array(img_tensor)
+        pixels = plugins.array_of(img_tensor)
         if len(dataformats) != pixels.ndim or "C" not in dataformats:
             raise ValueError(f"{dataformats} names no {pixels.ndim} dimensions of pictures")
         pixels = pixels.transpose([dataformats.index(letter) for letter in "NHWC"])
@@ -190,7 +183,9 @@ class SummaryWriter:
             for value in summary.value:
                 self._write(value, None, None, folder)
         for name, number in metric_dict.items():
-            value = Summary.Value(tag=name, simple_value=float(_array(number).reshape(())))
+            value = Summary.Value(
+                tag=name, simple_value=float(plugins.array_of(number).reshape(()))
+            )
             self._write(value, global_step, None, folder)
 
     def add_figure(
@@ -218,14 +213,180 @@ class SummaryWriter:
         walltime: float | None = None,
     ) -> None:
         """A text, which may be Markdown."""
-        plugin = _summaries.SummaryMetadata.PluginData(plugin_name="text", content=b"")
-        metadata = _summaries.SummaryMetadata(plugin_data=plugin)
         shape = _shapes.TensorShapeProto(dim=[_shapes.TensorShapeProto.Dim(size=1)])
         tensor = _tensors.TensorProto(
             dtype="DT_STRING", string_val=[text_string.encode()], tensor_shape=shape
         )
-        value = Summary.Value(tag=f"{tag}/text_summary", metadata=metadata, tensor=tensor)
+        value = Summary.Value(
+            tag=f"{tag}/text_summary", metadata=plugins.of_plugin("text"), tensor=tensor
+        )
         self._write(value, global_step, walltime)
+
+    # ---- what plugins show ----
+
+    def add_tensor(
+        self, tag: str, tensor: Any, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
+        """Any numbers."""
+        self._write(plugins.tensor_value(tag, tensor), global_step, walltime)
+
+    def add_histogram_raw(
+        self,
+        tag: str,
+        min: float,
+        max: float,
+        num: int,
+        sum: float,
+        sum_squares: float,
+        bucket_limits: Any,
+        bucket_counts: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """How values are distributed, counted by the program."""
+        if len(bucket_limits) != len(bucket_counts):
+            raise ValueError(
+                f"add_histogram_raw: {len(bucket_limits)} limits for {len(bucket_counts)} counts"
+            )
+        histogram = _summaries.HistogramProto(
+            min=min,
+            max=max,
+            num=num,
+            sum=sum,
+            sum_squares=sum_squares,
+            bucket_limit=bucket_limits,
+            bucket=bucket_counts,
+        )
+        self._write(Summary.Value(tag=tag, histo=histogram), global_step, walltime)
+
+    def add_image_with_boxes(
+        self,
+        tag: str,
+        img_tensor: Any,
+        box_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        rescale: float = 1,
+        dataformats: str = "CHW",
+        labels: Any = None,
+    ) -> None:
+        """A picture in which boxes are framed, each by its left, top, right and bottom."""
+        pixels = plugins.pixels_of(img_tensor, dataformats)
+        framed = plugins.framed(pixels, plugins.array_of(box_tensor), rescale, labels)
+        self.add_image(tag, framed, global_step, walltime, "HWC")
+
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Precision and recall of chances, by the threshold from which on they are taken."""
+        rows = plugins.curve_of(labels, predictions, num_thresholds, weights)
+        self._write(plugins.curve_value(tag, rows, num_thresholds), global_step, walltime)
+
+    def add_pr_curve_raw(
+        self,
+        tag: str,
+        true_positive_counts: Any,
+        false_positive_counts: Any,
+        true_negative_counts: Any,
+        false_negative_counts: Any,
+        precision: Any,
+        recall: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """The same, counted by the program."""
+        counts = (true_positive_counts, false_positive_counts, true_negative_counts)
+        rows = [
+            plugins.array_of(row) for row in (*counts, false_negative_counts, precision, recall)
+        ]
+        value = plugins.curve_value(tag, np.stack(rows), num_thresholds)
+        self._write(value, global_step, walltime)
+
+    def add_custom_scalars(self, layout: Mapping[str, Any]) -> None:
+        """Which numbers are drawn together, by category and title."""
+        self._write(plugins.layout_value(layout), None, None)
+
+    def add_custom_scalars_multilinechart(
+        self, tags: Any, category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Some numbers in one figure."""
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(
+        self, tags: Any, category: str = "default", title: str = "untitled"
+    ) -> None:
+        """A number with a lower and an upper one around it."""
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})
+
+    def add_mesh(
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: Any = None,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Meshes or clouds of points."""
+        values = plugins.mesh_values(tag, vertices, colors, faces, config_dict)
+        self._write(values, global_step, walltime)
+
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: int | None = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """A sound."""
+        self._write(plugins.sound_value(tag, snd_tensor, sample_rate), global_step, walltime)
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Any = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Any = None,
+    ) -> None:
+        """Points, with names and small pictures."""
+        step = f"{global_step or 0:05}"
+        told = plugins.save_points(
+            self.log_dir,
+            f"{step}/{tag.replace('%', '%25').replace('/', '%2f').replace(chr(92), '%5c')}",
+            mat,
+            metadata,
+            label_img,
+            metadata_header,
+        )
+        plugins.tell_projector(self.log_dir, f"{tag}:{step}", told)
+
+    def _absent(self, name: str, wanted: str) -> NoReturn:
+        raise NotImplementedError(f"SummaryWriter.{name}: {wanted}, which adjoint has not")
+
+    def add_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refused."""
+        self._absent("add_graph", "it shows graphs of torch.jit's traces")
+
+    def add_onnx_graph(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refused."""
+        self._absent("add_onnx_graph", "it reads files of ONNX")
+
+    def add_video(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refused."""
+        self._absent("add_video", "it wants moviepy to make pictures that move")
 
     def flush(self) -> None:
         """Write what waits."""
