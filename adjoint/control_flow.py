@@ -231,7 +231,8 @@ def check_carry(loop: str, names: list[str], before: Any, after: Any) -> None:
     """Refuse a carry that does not look like the one before it."""
     (tree, given), (new_tree, found) = before, after
     if new_tree != tree:
-        raise RuntimeError(f"{loop}: what is carried is {tree}, but {new_tree} was answered")
+        given, found = (" ".join(str(each).split()) for each in (tree, new_tree))
+        raise RuntimeError(f"{loop}: what is carried is {given}, but {found} was answered")
     for name, old, new in zip(names, given, found):
         if _look(old) != _look(new):
             raise RuntimeError(

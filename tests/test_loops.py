@@ -69,7 +69,7 @@ def computed(symbol, values):
 def numbers_for(each):
     """Numbers for which a trace holds, and which are none of those it was made with."""
     names = [i for i, kind in enumerate(each.key) if kind == NUMBER]
-    for sample in itertools.product((1.25, 0.3, -0.6, -2.5, 1, 2, 0), repeat=len(names)):
+    for sample in itertools.product((1.25, 0.3, -0.6, -2.5, 1, 2, 0, 1e5), repeat=len(names)):
         values = dict(zip(names, sample, strict=True))
         for name, place, other, holds in each.conditions:
             compared = values[other] if type(other) is int else other

@@ -72,7 +72,8 @@ def test_streams_of_the_cpu(library):
 
 def test_settings_of_libraries(library):
     backends = library.backends
-    assert backends.flags_frozen() is False
+    if library is compat:  # PyTorch's own tests, which others here import, freeze its flags
+        assert backends.flags_frozen() is False
     assert backends.mha.get_fastpath_enabled() is True
     backends.mha.set_fastpath_enabled(False)
     assert backends.mha.get_fastpath_enabled() is False

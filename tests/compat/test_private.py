@@ -385,3 +385,14 @@ def test_branches_and_loops():
     last, sums = ops.scan(lambda c, x: (c + x, c * x), compat.zeros(()), compat.arange(4.0))
     assert last == 6
     assert sums.tolist() == [0.0, 0.0, 2.0, 9.0]
+
+
+def test_the_node_of_a_tensor_is_found():
+    library = compat
+    x = library.ones(2, requires_grad=True)
+    find = library.autograd.graph._get_grad_fn_or_grad_acc
+    assert find(x * 2).name() == "MulBackward0"
+    assert find(x).variable is x
+    assert find(library.autograd.graph.get_gradient_edge(x)) is find(x)
+    with pytest.raises(RuntimeError):
+        find(library.ones(2))
