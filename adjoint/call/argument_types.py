@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 _ARRAYS = ("Array", "Tensor")  # by name: those classes belong to higher layers
 # What PyTorch looks at in Python, and so takes for true or false whatever it is.
 _LOOSE_FLAGS = ("center", "get_infos", "inplace", "return_indices")
-FACTORS = frozenset(("alpha", "beta", "value"))  # numbers in most functions, and asked for by name
+_FACTORS = ("alpha", "beta", "value")  # numbers wherever they have no derivative
 _LOOSE_FUNCTIONS = ("gaussian_nll_loss", "multi_head_attention_forward")
 _WORDS = {"Array": "a Tensor", "Tensor": "a Tensor", "complex": "a number", "float": "a number"}
 
@@ -39,6 +39,16 @@ def flags_of(function: Any) -> dict[str, bool]:
         for name, kind in getattr(function, "__annotations__", {}).items()
         if name not in ("return", *_LOOSE_FLAGS) and (kind is bool or kind == bool | None)
     }
+
+
+def numbers_of(function: Any, parameters: list[str], inputs: list[int]) -> list[int]:
+    """The places of numbers that have no derivative."""
+    kinds = getattr(function, "__annotations__", {})
+    return [
+        place
+        for place, name in enumerate(parameters)
+        if place not in inputs and (kinds.get(name) in (float, float | None) or name in _FACTORS)
+    ]
 
 
 def refuse_no_flag(name: str, parameter: str, value: Any, optional: bool) -> None:

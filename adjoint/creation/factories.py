@@ -389,7 +389,7 @@ def _ends(start: Any, end: Any, steps: int, asked: Options) -> tuple[Any, Any, i
             )
     if _is_batched(start) or _is_batched(end):
         return start, end, steps, asked.kind()
-    start, end = number(start), number(end)
+    start, end = (number(e.detach() if isinstance(e, Tensor) else e) for e in (start, end))
     mixed = isinstance(start, complex) or isinstance(end, complex)
     kind = asked.kind(default_complex() if mixed else None)
     if mixed and kind.category != COMPLEX:

@@ -29,6 +29,8 @@ def number(value: Any) -> Any:
     """A Python number from one, from NumPy's, or from a tensor of one element."""
     if isinstance(value, (bool, int, float, complex)):
         return value
+    if isinstance(value, Tensor) and value.requires_grad:
+        raise TypeError("expected a number, not a Tensor whose gradient would be lost: .item() it")
     if isinstance(value, Tensor) or hasattr(value, "item"):
         return value.item()
     raise TypeError(f"expected a number, got {type(value).__name__}")

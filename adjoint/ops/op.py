@@ -14,7 +14,12 @@ from adjoint._base import mypyc_attr
 from adjoint.autograd.node import ALIGNED, EDGEWISE
 from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.argument_types import FACTORS, flags_of, refuse_no_flag, refuse_no_number
+from adjoint.call.argument_types import (
+    flags_of,
+    numbers_of,
+    refuse_no_flag,
+    refuse_no_number,
+)
 from adjoint.call.arguments import tensors_in
 from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
@@ -137,6 +142,7 @@ class Op(Described):
         # Below what every call reads, which so stays close together.
         self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
         self.switches: dict[int, bool] = {}  # which parameters are true or false, or also None
+        self.constants: list[int] = []  # and which are numbers without a derivative
         self.numbers = False  # whether it takes numbers alone
         self.ordered = False  # the result lies in order, however the arguments do
         # Or as channels_last has it, if the "first" argument does, or its "images" but no volumes,
@@ -201,6 +207,13 @@ class Op(Described):
         for i, optional in self.switches.items():
             if type(values[i]) is not bool:
                 refuse_no_flag(self.name, self.parameters[i], values[i], optional)
+
+    def refuse_no_numbers(self, values: Any) -> None:
+        """Refuse tensors whose gradient would be lost, or that are no single number."""
+        for i in self.constants:
+            value = values[i]
+            if type(value) is not float and isinstance(value, Tensor):
+                refuse_no_number(self.name, self.parameters[i], value)
 
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
@@ -271,6 +284,8 @@ class Op(Described):
         """The arguments in the order of the parameters, defaults filled in."""
         count = len(args)
         if not kwargs and count == self.positional == len(self.defaults) and self.star < 0:
+            if self.constants:
+                self.refuse_no_numbers(args)
             return list(args)
         if self.star >= 0 and count > self.star:
             rest: Any = args[self.star :]
@@ -299,13 +314,13 @@ class Op(Described):
                 raise TypeError(f"{self.signature()} got several values for '{name}'")
             if index == self.star and not isinstance(value, (tuple, list)):
                 value = (value,)
-            if name in FACTORS and isinstance(value, Tensor) and index not in self.inputs:
-                refuse_no_number(self.name, name, value)
             values[index] = value
         if count < self.required:
             absent = [repr(p) for p, v in zip(self.parameters, values) if v is MISSING]
             if absent:
                 raise TypeError(f"{self.signature()} misses {', '.join(absent)}")
+        if self.constants:
+            self.refuse_no_numbers(values)
         return values
 
     def counted_from_end(self, values: list[Any]) -> list[Any]:
@@ -513,6 +528,7 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
             if key not in op.index_of:
                 raise TypeError(f"{op.name}: no parameter '{key}' in {op.signature()}")
         op.inputs = op.inputs or sorted(op.index_of[key] for key in settings)
+        op.constants = numbers_of(forward, op.parameters, op.inputs)
         op.rules = [
             _resolve(op, settings[op.parameters[i]]) if op.parameters[i] in settings else None
             for i in op.inputs

@@ -65,3 +65,55 @@ def test_as_in_pytorch(name, torch):
 def test_the_argument_is_named():
     with pytest.raises(TypeError, match=r"complex\(\): argument 'imag' must be a Tensor, not int"):
         compat.complex(compat.ones(2), 2)
+
+
+# ---- numbers without a derivative ----
+
+NUMBERS = {
+    "elu": lambda F, x, t: F.elu(x, t),
+    "elu by name": lambda F, x, t: F.elu(x, alpha=t),
+    "leaky_relu": lambda F, x, t: F.leaky_relu(x, t),
+    "softplus": lambda F, x, t: F.softplus(x, t),
+    "threshold": lambda F, x, t: F.threshold(x, t, 1.0),
+    "hardtanh": lambda F, x, t: F.hardtanh(x, -1.0, t),
+    "softshrink": lambda F, x, t: F.softshrink(x, t),
+    "rrelu": lambda F, x, t: F.rrelu(x, 0.1, t),
+    "dropout": lambda F, x, t: F.dropout(x, t),
+    "layer_norm": lambda F, x, t: F.layer_norm(x, (4,), None, None, t),
+    "group_norm": lambda F, x, t: F.group_norm(x, 3, None, None, t),
+    "pad": lambda F, x, t: F.pad(x, (1, 1), value=t),
+    "attention": lambda F, x, t: F.scaled_dot_product_attention(x, x, x, scale=t),
+    "logit": lambda F, x, t: x.logit(t),
+    "nan_to_num": lambda F, x, t: x.nan_to_num(t),
+    "isclose": lambda F, x, t: x.isclose(x, t),
+    "add": lambda F, x, t: x.add(x, alpha=t),
+    "new_full": lambda F, x, t: x.new_full((2,), t),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_are_no_tensors_whose_gradient_would_be_lost(name, torch):
+    for library in (compat, torch):
+        F = library.nn.functional
+        x = library.ones(2, 3, 4, requires_grad=True)
+        with pytest.raises(TypeError):
+            NUMBERS[name](F, x, library.tensor(0.25, requires_grad=True))
+        NUMBERS[name](F, x, library.tensor(0.25))
+
+
+FACTORIES = {
+    "full": lambda lib, t: lib.full((2,), t),
+    "full_like": lambda lib, t: lib.full_like(lib.ones(2), t),
+    "arange": lambda lib, t: lib.arange(t),
+    "scalar_tensor": lambda lib, t: lib.scalar_tensor(t),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_factories_take_no_such_numbers_either(name, torch):
+    for library in (compat, torch):
+        t = library.tensor(3.0, requires_grad=True)
+        with pytest.raises(TypeError):
+            FACTORIES[name](library, t)
+        assert FACTORIES[name](library, t.detach()).requires_grad is False
+        assert library.linspace(0, t, 2).tolist() == [0.0, 3.0]
