@@ -89,6 +89,7 @@ LAYERS = [
         "compat.pytorch_names",
         "compat.recurrent_functions",
         "compat.tags",
+        "compat.tensorboard_plugins",
         "compat.tensor_types",
         "compat.torch_files",
         "compat.tree_paths",
