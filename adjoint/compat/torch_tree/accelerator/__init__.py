@@ -17,7 +17,15 @@ from adjoint.compat.torch_tree.accelerator.memory import (
 )
 from adjoint.device import device as as_device
 
-is_available, device_count = cuda.is_available, cuda.device_count
+
+def is_available() -> bool:
+    """Whether there is one."""
+    return cuda.is_available()
+
+
+def device_count() -> int:
+    """How many there are."""
+    return int(cuda.device_count())
 
 
 def current_accelerator(check_available: bool = False) -> as_device | None:
