@@ -44,6 +44,7 @@ LAYERS = [
         "ops.composites",
         "ops.declaration",
         "ops.op",
+        "ops.plain_numbers",
         "ops.signatures",
         "tensors.tensor",
         "tensors.changes",

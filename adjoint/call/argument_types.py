@@ -11,7 +11,6 @@ from typing import Any, get_args, get_origin
 _ARRAYS = ("Array", "Tensor")  # by name: those classes belong to higher layers
 # What PyTorch looks at in Python, and so takes for true or false whatever it is.
 _LOOSE_FLAGS = ("center", "get_infos", "inplace", "return_indices")
-_FACTORS = ("alpha", "beta", "value")  # numbers wherever they have no derivative
 _LOOSE_FUNCTIONS = ("gaussian_nll_loss", "multi_head_attention_forward")
 _WORDS = {"Array": "a Tensor", "Tensor": "a Tensor", "complex": "a number", "float": "a number"}
 
@@ -41,29 +40,11 @@ def flags_of(function: Any) -> dict[str, bool]:
     }
 
 
-def numbers_of(function: Any, parameters: list[str], inputs: list[int]) -> list[int]:
-    """The places of numbers that have no derivative."""
-    kinds = getattr(function, "__annotations__", {})
-    return [
-        place
-        for place, name in enumerate(parameters)
-        if place not in inputs and (kinds.get(name) in (float, float | None) or name in _FACTORS)
-    ]
-
-
 def refuse_no_flag(name: str, parameter: str, value: Any, optional: bool) -> None:
     """Refuse what is neither true nor false; NumPy's own are."""
     if type(value).__name__ in ("bool", "bool_") or (optional and value is None):
         return
     raise TypeError(f"{name}(): argument '{parameter}' must be bool, not {type(value).__name__}")
-
-
-def refuse_no_number(name: str, parameter: str, value: Any) -> None:
-    """Refuse a tensor for a number without a derivative, unless it is one and needs none."""
-    if value.ndim or value.requires_grad:
-        raise TypeError(
-            f"{name}(): argument '{parameter}' must be a number, not a Tensor; call .item() on it"
-        )
 
 
 def _fits(value: Any, kind: Any, strict: bool) -> bool:

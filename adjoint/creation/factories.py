@@ -207,7 +207,7 @@ def _element(value: Any, kind: dtype) -> Any:
 
 def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Tensor:
     """Uninitialised memory that holds the dimensions in another order, the last one closest."""
-    shape, order = shape_of("empty_permuted", size), [int(d) for d in physical_layout]
+    shape, order = shape_of("empty_permuted", size), list(map(operator.index, physical_layout))
     if sorted(order) != list(range(len(shape))):
         raise RuntimeError(
             f"empty_permuted(): physical_layout must name each of {len(shape)} dimensions once, "

@@ -17,6 +17,7 @@ from adjoint.call.overriding import (
     seen_by_mode,
 )
 from adjoint.ops.declaration import DECLARED, Declaration
+from adjoint.ops.plain_numbers import needs_look, numbers_of, plain_number
 from adjoint.ops.signatures import Shown, with_out
 from adjoint.tensors.tensor import Tensor
 from adjoint.tensors.upper import upper
@@ -75,32 +76,45 @@ def _refuse_others(function: Any, args: Any, kwargs: Any, error: Exception) -> N
         raise wrong from error
 
 
-class Flags:
-    """The parameters of a function that are true or false: where they are, and if None is taken."""
+class Kinds:
+    """The parameters of a function that are flags or numbers, and where they are."""
 
     def __init__(self, function: Any) -> None:
         self.name = function.__name__
-        chosen = flags_of(function)
-        parameters = inspect.signature(function).parameters if chosen else {}
+        flags, numbers = flags_of(function), numbers_of(function)
+        parameters = inspect.signature(function).parameters if flags or numbers else {}
         by_place = [
             name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD
         ]
         places = {name: place for place, name in enumerate(by_place)}
-        self.known = {
-            name: (places.get(name, _NEVER), optional or parameters[name].default is None)
-            for name, optional in chosen.items()
+        self.flags = {  # and if None is taken
+            name: optional or parameters[name].default is None for name, optional in flags.items()
         }
-        self.first = min((place for place, _ in self.known.values()), default=_NEVER)
+        self.numbers = numbers  # and if they must be whole
+        self.places = {name: places[name] for name in (*flags, *numbers) if name in places}
+        self.first = min(self.places.values(), default=_NEVER)
 
-    def check(self, args: Any, kwargs: Any) -> None:
-        """Refuse what is neither, as PyTorch does before it looks at values."""
-        if len(args) > self.first:
-            for name, (place, optional) in self.known.items():
-                if place < len(args) and type(args[place]) is not bool:
-                    refuse_no_flag(self.name, name, args[place], optional)
-        for name in kwargs:
-            if name in self.known and type(kwargs[name]) is not bool:
-                refuse_no_flag(self.name, name, kwargs[name], self.known[name][1])
+    def settled(self, args: Any, kwargs: Any) -> Any:
+        """The arguments, numbers as Python's; refuses other kinds, before values are looked at."""
+        count = len(args)
+        if count > self.first:
+            for name, place in self.places.items():
+                if place < count:
+                    found = self.asked(name, args[place])
+                    if found is not args[place]:
+                        args = (*args[:place], found, *args[place + 1 :])
+        for name, value in kwargs.items():
+            kwargs[name] = self.asked(name, value)
+        return args
+
+    def asked(self, name: str, value: Any) -> Any:
+        """The value of one parameter, or an error if it is of another kind."""
+        if name in self.flags:
+            if type(value) is not bool:
+                refuse_no_flag(self.name, name, value, self.flags[name])
+        elif name in self.numbers and needs_look(value, self.numbers[name]):
+            return plain_number(self.name, name, value, self.numbers[name])
+        return value
 
 
 def overridable(function: Function, briefly: Any = None) -> Function:
@@ -108,7 +122,7 @@ def overridable(function: Function, briefly: Any = None) -> Function:
 
     `briefly` changes the first of some arguments where nobody answers, and tells whether it did.
     """
-    flags = Flags(function)
+    kinds = Kinds(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -120,8 +134,8 @@ def overridable(function: Function, briefly: Any = None) -> Function:
             found = upper.composed(call, args, kwargs)
             if found is not NotImplemented:
                 return found
-        if kwargs or len(args) > flags.first:
-            flags.check(args, kwargs)
+        if kwargs or len(args) > kinds.first:
+            args = kinds.settled(args, kwargs)
         try:
             return function(*args, **kwargs)
         except (AttributeError, RuntimeError) as error:
@@ -134,11 +148,14 @@ def overridable(function: Function, briefly: Any = None) -> Function:
 def creating(function: Function) -> Function:
     """A function that makes a tensor of nothing: besides, a mode below autograd may make it."""
     name = function.__name__
+    kinds = Kinds(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
             return offered(call, args, kwargs)
+        if kwargs or len(args) > kinds.first:
+            args = kinds.settled(args, kwargs)
         mode = creating_mode()
         around = [*args, kwargs.get("mean"), kwargs.get("std")] if name == "normal" else []
         if mode is None or tensors_in(around):
@@ -247,7 +264,7 @@ def with_extras(
     }
     if names[:1] == ("A",):  # as PyTorch shows it; it takes input
         words.update(input="A", x="A")
-    flags = Flags(function)
+    kinds = Kinds(function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -263,8 +280,8 @@ def with_extras(
             found = upper.composed(call, args, kwargs)
             if found is not NotImplemented:
                 return found
-        if kwargs or len(args) > flags.first:
-            flags.check(args, kwargs)
+        if kwargs or len(args) > kinds.first:
+            args = kinds.settled(args, kwargs)
         if not kwargs:
             try:
                 return function(*args)

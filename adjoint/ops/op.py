@@ -14,12 +14,7 @@ from adjoint._base import mypyc_attr
 from adjoint.autograd.node import ALIGNED, EDGEWISE
 from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.numpy import numpy_backend
-from adjoint.call.argument_types import (
-    flags_of,
-    numbers_of,
-    refuse_no_flag,
-    refuse_no_number,
-)
+from adjoint.call.argument_types import flags_of, refuse_no_flag
 from adjoint.call.arguments import tensors_in
 from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
@@ -50,6 +45,7 @@ from adjoint.dtypes import float64, refusing_forward
 from adjoint.ops.as_method import AsMethod, as_attribute
 from adjoint.ops.composites import OTHER_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
+from adjoint.ops.plain_numbers import FACTORS, needs_look, numbers_of, plain_number
 from adjoint.ops.signatures import Described, answer_of, of_op
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
@@ -142,7 +138,8 @@ class Op(Described):
         # Below what every call reads, which so stays close together.
         self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
         self.switches: dict[int, bool] = {}  # which parameters are true or false, or also None
-        self.constants: list[int] = []  # and which are numbers without a derivative
+        # And which are numbers without a derivative, and whether each must be whole.
+        self.constants: dict[int, bool] = {}
         self.numbers = False  # whether it takes numbers alone
         self.ordered = False  # the result lies in order, however the arguments do
         # Or as channels_last has it, if the "first" argument does, or its "images" but no volumes,
@@ -208,12 +205,12 @@ class Op(Described):
             if type(values[i]) is not bool:
                 refuse_no_flag(self.name, self.parameters[i], values[i], optional)
 
-    def refuse_no_numbers(self, values: Any) -> None:
-        """Refuse tensors whose gradient would be lost, or that are no single number."""
-        for i in self.constants:
-            value = values[i]
-            if type(value) is not float and isinstance(value, Tensor):
-                refuse_no_number(self.name, self.parameters[i], value)
+    def settle_numbers(self, values: list[Any]) -> list[Any]:
+        """The arguments, numbers without a derivative as Python's; refuses what is none."""
+        for i, whole in self.constants.items():
+            if needs_look(values[i], whole):
+                values[i] = plain_number(self.name, self.parameters[i], values[i], whole)
+        return values
 
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
@@ -284,9 +281,7 @@ class Op(Described):
         """The arguments in the order of the parameters, defaults filled in."""
         count = len(args)
         if not kwargs and count == self.positional == len(self.defaults) and self.star < 0:
-            if self.constants:
-                self.refuse_no_numbers(args)
-            return list(args)
+            return self.settle_numbers(list(args)) if self.constants else list(args)
         if self.star >= 0 and count > self.star:
             rest: Any = args[self.star :]
             if len(rest) == 1 and isinstance(rest[0], (tuple, list)):
@@ -319,9 +314,7 @@ class Op(Described):
             absent = [repr(p) for p, v in zip(self.parameters, values) if v is MISSING]
             if absent:
                 raise TypeError(f"{self.signature()} misses {', '.join(absent)}")
-        if self.constants:
-            self.refuse_no_numbers(values)
-        return values
+        return self.settle_numbers(values) if self.constants else values
 
     def counted_from_end(self, values: list[Any]) -> list[Any]:
         """The arguments, dimensions counted from the end: those of a batch may come in front."""
@@ -528,12 +521,12 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
             if key not in op.index_of:
                 raise TypeError(f"{op.name}: no parameter '{key}' in {op.signature()}")
         op.inputs = op.inputs or sorted(op.index_of[key] for key in settings)
-        op.constants = numbers_of(forward, op.parameters, op.inputs)
         op.rules = [
             _resolve(op, settings[op.parameters[i]]) if op.parameters[i] in settings else None
             for i in op.inputs
         ]
         _finish(op)
+        op.constants = _constants(op)
         declared.function = op
         if op.lane != dispatch.OWN and declared.is_news():
             TABLE[name] = op
@@ -541,6 +534,17 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
         return op
 
     return decorate
+
+
+def _constants(op: Op) -> dict[int, bool]:
+    """Where numbers without a derivative are; dimensions are asked for where they are counted."""
+    whole = numbers_of(op.forward)
+    counted = [place for place, _ in op.dims]
+    return {
+        place: whole.get(name, False)
+        for place, name in enumerate(op.parameters)
+        if (name in whole or name in FACTORS) and place not in op.inputs and place not in counted
+    }
 
 
 def _apply_settings(op: Op, settings: dict[str, Any]) -> None:

@@ -88,6 +88,18 @@ NUMBERS = {
     "isclose": lambda F, x, t: x.isclose(x, t),
     "add": lambda F, x, t: x.add(x, alpha=t),
     "new_full": lambda F, x, t: x.new_full((2,), t),
+    "norm": lambda F, x, t: x.norm(t),
+    "dist": lambda F, x, t: x.dist(x, t),
+    "renorm": lambda F, x, t: x.renorm(2, 0, t),
+    "std": lambda F, x, t: x.std(0, correction=t),
+    "var": lambda F, x, t: x.var(0, correction=t),
+    "histc": lambda F, x, t: x.detach().histc(4, 0.0, t),
+    "uniform_": lambda F, x, t: x.detach().uniform_(0.0, t),
+    "normal_": lambda F, x, t: x.detach().normal_(0.0, t),
+    "log_normal_": lambda F, x, t: x.detach().log_normal_(t),
+    "cauchy_": lambda F, x, t: x.detach().cauchy_(t),
+    "exponential_": lambda F, x, t: x.detach().exponential_(t),
+    "geometric_": lambda F, x, t: x.detach().geometric_(t),
 }
 
 
@@ -117,3 +129,93 @@ def test_factories_take_no_such_numbers_either(name, torch):
             FACTORIES[name](library, t)
         assert FACTORIES[name](library, t.detach()).requires_grad is False
         assert library.linspace(0, t, 2).tolist() == [0.0, 3.0]
+
+
+def test_scale_factors_are_no_tensors(torch):
+    for library in (compat, torch):
+        x = library.ones(1, 1, 4)
+        with pytest.raises(TypeError):
+            library.nn.functional.interpolate(x, scale_factor=library.tensor(2.0), mode="linear")
+
+
+# ---- whole numbers, NumPy's numbers, and tensors that stand for one ----
+
+WHOLE = {
+    "chunk": lambda t, x, n: t.chunk(x, n),
+    "roll": lambda t, x, n: t.roll(x, n),
+    "split": lambda t, x, n: t.split(x, n),
+    "split lengths": lambda t, x, n: t.split(x, [n, 2]),
+    "sum_to_size": lambda t, x, n: x.sum_to_size(n, 1),
+    "layer_norm": lambda t, x, n: t.nn.functional.layer_norm(x, (n,)),
+    "adaptive pool": lambda t, x, n: t.nn.functional.adaptive_avg_pool1d(x[None], n),
+    "one_hot": lambda t, x, n: t.nn.functional.one_hot(x.long(), n),
+    "diag_embed": lambda t, x, n: t.diag_embed(x, n),
+    "matrix_power": lambda t, x, n: t.linalg.matrix_power(x @ x.T, n),
+    "polygamma": lambda t, x, n: t.polygamma(n, x + 1),
+    "empty_permuted": lambda t, x, n: t.empty_permuted((1, 2), (1, n)).shape,
+}
+
+
+@pytest.mark.parametrize("value", [1.5, "x"])
+@pytest.mark.parametrize("name", WHOLE)
+def test_parts_are_no_whole_numbers(name, value, torch):
+    call = WHOLE[name]
+    for library in (compat, torch):
+        with pytest.raises(TypeError):
+            call(library, library.zeros(3, 3), value)
+
+
+@pytest.mark.parametrize("name", ["chunk", "one_hot", "diag_embed", "matrix_power", "polygamma"])
+def test_truth_is_no_whole_number(name, torch):
+    for library in (compat, torch):
+        with pytest.raises(TypeError):
+            WHOLE[name](library, library.zeros(3, 3), True)
+
+
+SECTIONS = {
+    "max": lambda t, x, n: t.max(x, n).indices,
+    "min": lambda t, x, n: x.min(n).values,
+    "tensor_split": lambda t, x, n: t.tensor_split(x, n)[0],
+    "hsplit": lambda t, x, n: t.hsplit(x, n)[0],
+    "histogram": lambda t, x, n: t.histogram(x, n).hist,
+    "hash_tensor": lambda t, x, n: t.hash_tensor(x, n),
+    "matrix_power": lambda t, x, n: t.linalg.matrix_power(x, n),
+    "polygamma": lambda t, x, n: t.polygamma(n, x),
+    "softplus": lambda t, x, n: t.nn.functional.softplus(x, n),
+    "quantile": lambda t, x, n: t.quantile(x, n),
+    "pca_lowrank": lambda t, x, n: t.pca_lowrank(x, n)[1],
+    "multi_margin_loss": lambda t, x, n: t.nn.functional.multi_margin_loss(x, t.tensor([0, 1]), n),
+}
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32", "float64"])
+@pytest.mark.parametrize("name", SECTIONS)
+def test_numbers_of_numpy_stand_for_pythons(name, kind, torch):
+    answers = []
+    for library in (compat, torch):
+        x = library.tensor([[0.5, 2.0], [3.0, 0.25]])
+        try:
+            answer = SECTIONS[name](library, x, np.dtype(kind).type(1))
+        except TypeError:
+            answers.append(None)
+        else:
+            answers.append((str(answer.dtype).rpartition(".")[2], answer.tolist()))
+    ours, theirs = answers
+    assert (ours is None) == (theirs is None)
+    if ours is not None:
+        assert ours[0] == theirs[0]
+        np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("value", [2, 2.0])
+def test_a_tensor_of_whole_numbers_keeps_the_type(value, torch):
+    for library in (compat, torch):
+        x = library.ones(3)
+        assert library.nn.functional.softplus(x, library.tensor(value)).dtype is library.float32
+        assert library.nn.functional.softshrink(x, library.tensor(value)).dtype is library.float32
+
+
+def test_a_list_is_no_factor(torch):
+    for library in (compat, torch):
+        with pytest.raises(TypeError):
+            library.ones(2).add(library.ones(2), alpha=[2.0])

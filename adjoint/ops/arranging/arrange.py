@@ -1,6 +1,7 @@
 """Copies of the elements in another arrangement: joined, repeated, rolled, padded, on grids."""
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -279,7 +280,8 @@ def _rolled_each(input: Any, input_shape: Any, shifts: Any, dims: Any) -> Any:
 )
 def roll(xp: Any, input: Array, shifts: Any, dims: Any = ()) -> Array:
     """A copy in which elements move along dims, or as if flattened, and come back at the start."""
-    steps = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    steps = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    steps = tuple(map(operator.index, steps))
     axes = () if dims is None else dims
     axes = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     if not steps:

@@ -1,5 +1,6 @@
 """The view functions again, as copies: view_copy for view, and so on."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -95,7 +96,7 @@ def copied_pieces(xp: Any, input: Array, split_sizes: Any, dim: int = 0) -> tupl
 
 def _lengths(input: Value, split_sizes: Any, dim: int = 0) -> tuple[Value, tuple[int, ...], int]:
     """See split_lengths."""
-    return input, tuple(split_sizes), dim
+    return input, tuple(map(operator.index, split_sizes)), dim
 
 
 def _copied_parts(

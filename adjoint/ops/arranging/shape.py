@@ -4,6 +4,7 @@ On NumPy a view shares memory; everywhere it is a pure function of its arguments
 of the base replays it. Views by strides are in strided.py, further copies in arrange.py.
 """
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -480,8 +481,8 @@ def split_lengths(
     """A tensor, the lengths of what split makes of it, and along which dimension."""
     length = _length("split", tensor, dim)
     if isinstance(split_size_or_sections, (tuple, list)):
-        return tensor, tuple(int(n) for n in split_size_or_sections), dim
-    size = int(split_size_or_sections)
+        return tensor, tuple(map(operator.index, split_size_or_sections)), dim
+    size = operator.index(split_size_or_sections)
     if size < 0 or (size == 0 and length):
         raise RuntimeError(f"split(): the size of a piece must be positive, got {size}")
     return tensor, _equal_sizes(length, max(size, 1)), dim
@@ -520,11 +521,8 @@ def tensor_split(input: Value, indices_or_sections: Any, dim: int = 0) -> Values
                 f"one dimension, got {cuts.dtype.name} of {cuts.ndim}"
             )
         cuts = cuts.tolist()
-    elif not isinstance(cuts, (tuple, list, int)):
-        raise TypeError(
-            "tensor_split(): wants a number of sections or a sequence of indices, got a "
-            f"{type(cuts).__name__}"
-        )
+    elif not isinstance(cuts, (tuple, list)):
+        cuts = operator.index(cuts)
     if isinstance(cuts, int):
         if cuts < 1:
             raise RuntimeError(f"tensor_split(): needs at least one section, got {cuts}")
@@ -538,6 +536,8 @@ def _split_evenly(name: str, input: Any, cuts: Any, dim: int, least: int) -> Any
     """hsplit, vsplit and dsplit: tensor_split along dim, which the sections must divide."""
     if input.ndim < least:
         raise RuntimeError(f"{name}(): needs at least {least} dimensions, got {input.ndim}")
+    if hasattr(cuts, "__index__") and not isinstance(cuts, Tensor):
+        cuts = operator.index(cuts)
     if isinstance(cuts, int) and (cuts < 1 or input.shape[dim] % cuts):
         raise RuntimeError(
             f"{name}(): dimension {dim} of size {input.shape[dim]} can't be divided into {cuts} "

@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import float32, float64, promote_types, refuse_kinds
-from adjoint.ops.annotations import Array, Value
+from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.indexing import getitem
 from adjoint.ops.arranging.shape import broadcast_tensors, unsqueeze
@@ -21,7 +21,7 @@ FEW = 25  # rows whose differences are computed one by one, as by PyTorch
 
 @composite(home="nn.functional")
 def normalize(
-    input: Value, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
+    input: Value, p: float = 2.0, dim: Any = 1, eps: Operand = 1e-12, out: Any = None
 ) -> Value:
     """input divided by its norm of exponent p along dim, or by eps where that is greater."""
     lengths = clamp_min(norm(input, p, dim, True), eps)

@@ -30,6 +30,7 @@ from adjoint.ops.shared_rules import refused_derivative, zero_of
 from adjoint.ops.signatures import answer_of
 from adjoint.tensors.concrete import concrete, has_values
 from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor
 
 
 class LinAlgError(RuntimeError):
@@ -215,7 +216,10 @@ def linalg_pinv(
     rtol: Any = None,
 ) -> Value:
     """The Moore-Penrose inverse."""
-    return pseudo_inverse(A, atol, rtol if rcond is None else rcond, hermitian)
+    bounds = atol, rtol if rcond is None else rcond
+    if any(isinstance(bound, Tensor) and bound.requires_grad for bound in bounds):
+        raise RuntimeError("linalg.pinv has no derivative by atol and rtol; detach() them first")
+    return pseudo_inverse(A, *bounds, hermitian)
 
 
 @composite

@@ -31,7 +31,7 @@ MATRIX_ORDERS = ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 
 @composite(home="linalg", exact_out=True)
 def linalg_vector_norm(
-    x: Value, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    x: Value, ord: float | str = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Value:
     """The norm of exponent ord of the elements over dim, or over all."""
     if isinstance(ord, str):
@@ -69,7 +69,12 @@ def _extreme(values: Any, ord: float, dim: int, keepdim: bool) -> Any:
 
 @composite(home="linalg", exact_out=True)
 def linalg_matrix_norm(
-    A: Value, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+    A: Value,
+    ord: float | str = "fro",
+    dim: Any = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Value:
     """A norm of the matrices in the two dimensions dim: of their elements, or as an operator."""
     if A.ndim < 2:
@@ -85,9 +90,9 @@ def linalg_matrix_norm(
         return linalg_vector_norm(A, 2, (first, second), keepdim, dtype=dtype)
     if dtype is not None:
         A = _in_dtype(A, dtype)
-    if ord in ("nuc", 2, -2):
+    if isinstance(ord, str) or ord in (2, -2):
         values = linalg_svdvals(_pair_last(A, first, second))
-        result = sum(values, -1) if ord == "nuc" else _extreme(values, ord, -1, False)
+        result = sum(values, -1) if isinstance(ord, str) else _extreme(values, ord, -1, False)
         if keepdim:
             for d in sorted((first, second)):
                 result = unsqueeze(result, d)
@@ -105,7 +110,12 @@ def _without(value: Any, first: int, second: int) -> Any:
 
 @composite(home="linalg", numpy=True, exact_out=True)
 def linalg_norm(
-    A: Value, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    A: Value,
+    ord: float | str | None = None,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
 ) -> Value:
     """A vector norm or a matrix norm, as dim and the number of dimensions say."""
     if ord is None:

@@ -2,6 +2,7 @@
 
 import functools
 import math
+import operator
 from typing import Any
 
 from adjoint.backends.numpy import host
@@ -43,7 +44,7 @@ def wanted_sizes(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
     if len(given) != count:
         raise RuntimeError(f"{name}(): output_size must be {count} numbers, got {list(given)}")
     own = input.shape[-count:]
-    sizes = tuple(size if n is None else int(n) for n, size in zip(given, own))
+    sizes = tuple(size if n is None else operator.index(n) for n, size in zip(given, own))
     filled = own if name in _WITHOUT_CHANNELS else input.shape[1:]
     if min(sizes) < 0 or 0 in filled:
         raise RuntimeError(

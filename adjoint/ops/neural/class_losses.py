@@ -471,7 +471,7 @@ def _batched_rows(name: str, input: Any, target: Any, labels: int) -> tuple[Any,
 def multi_margin_loss(
     input: Value,
     target: Value,
-    p: int = 1,
+    p: float = 1,
     margin: float = 1.0,
     weight: Value | None = None,
     size_average: Any = None,

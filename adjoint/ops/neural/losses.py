@@ -579,7 +579,7 @@ def triplet_margin_with_distance_loss(
     negative: Value,
     *,
     distance_function: Any = None,
-    margin: float = 1.0,
+    margin: Operand = 1.0,
     swap: bool = False,
     reduction: str = "mean",
 ) -> Value:

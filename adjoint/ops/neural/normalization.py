@@ -1,13 +1,14 @@
 """Normalisation: mean 0 and variance 1 over some dimensions, then a scale and a shift."""
 
 import math
+import operator
 from typing import Any
 
 from adjoint.call.arguments import conj
 from adjoint.call.half_precision import is_half
 from adjoint.call.rule import LEAD
 from adjoint.dtypes import float32, refuse_kinds
-from adjoint.ops.annotations import Array, Value, Values
+from adjoint.ops.annotations import Array, Operand, Value, Values
 from adjoint.ops.arranging.conversion import (
     channels_last,
     channels_last_3d,
@@ -349,7 +350,7 @@ def _check_kinds(name: str, input: Any, **given: Any) -> None:
 
 def last_axes(name: str, input: Any, shape: Any, *others: Any) -> tuple[int, ...]:
     """The dimensions of a normalized shape; refuses one that is not the end of input's."""
-    wanted = tuple(shape)
+    wanted = tuple(map(operator.index, shape))
     if not wanted or tuple(input.shape[-len(wanted) :]) != wanted:
         raise RuntimeError(
             f"{name}(): normalized_shape {list(wanted)} is not the end of input's shape "
@@ -582,7 +583,7 @@ def instance_norm(
 
 @composite(home="nn.functional")
 def local_response_norm(
-    input: Value, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+    input: Value, size: int, alpha: Operand = 1e-4, beta: Operand = 0.75, k: Operand = 1.0
 ) -> Value:
     """input divided by a power of the mean square over neighbouring channels."""
     refuse_kinds("local_response_norm", input, "bcu")

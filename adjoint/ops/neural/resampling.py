@@ -20,6 +20,7 @@ from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.neural.adaptive_pooling import adaptive_average
 from adjoint.ops.neural.convolution import each
 from adjoint.ops.op import composite, general, linear
+from adjoint.tensors.tensor import Tensor
 
 # ---- interpolation ----
 
@@ -258,11 +259,11 @@ def wanted_sizes(
         if len(wanted) != count:
             raise ValueError(f"interpolate(): size must be {count} numbers, got {list(wanted)}")
         return wanted, (None,) * count
-    scales = (
-        tuple(float(n) for n in scale_factor)
-        if isinstance(scale_factor, (tuple, list))
-        else (float(scale_factor),) * count
-    )
+    scales = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * count
+    for scale in scales:
+        if isinstance(scale, Tensor):
+            raise TypeError("interpolate(): scale_factor must be numbers, not a Tensor: .item() it")
+    scales = tuple(map(float, scales))
     if len(scales) != count:
         raise ValueError(f"interpolate(): scale_factor must be {count} numbers, got {scales}")
     wanted = tuple(math.floor(n * scale) for n, scale in zip(input.shape[2:], scales))

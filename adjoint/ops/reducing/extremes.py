@@ -1,5 +1,6 @@
 """The largest and the smallest element: over dimensions, and where they are."""
 
+from numbers import Number
 from typing import Any
 
 from adjoint.call.rule import FRONT
@@ -216,7 +217,7 @@ def _overloaded(
     """Of all, along dim, or of two tensors: which one max and min mean."""
     over_all, along, of_two = ops
     options = {} if out is None else {"out": out}
-    if other is None and hasattr(dim, "shape"):
+    if other is None and hasattr(dim, "shape") and not isinstance(dim, Number):
         dim, other = None, dim
     if other is not None:
         if dim is not None or keepdim is not None:

@@ -40,7 +40,7 @@ def hash_tensor(input: Value, dim: Any = (), *, keepdim: bool = False, mode: int
 
 def _axes(input: Any, dim: Any) -> tuple[int, ...]:
     """The dimensions to reduce, counted from the front; none of them may be empty."""
-    given = (dim,) if isinstance(dim, int) else tuple(dim or ())
+    given = () if dim is None else tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)
     if not given and input.numel() == 0:
         raise RuntimeError("hash_tensor(): name the dimensions of an empty input by dim")
     found: Any = axes_of(given or None, input.ndim)

@@ -1,6 +1,7 @@
 """Histograms of one or several variables, in bins of equal or given widths."""
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -88,8 +89,8 @@ def bin_totals(
 def _edges(name: str, points: Any, bins: Any, range: Any) -> list[Any]:
     """The edges of the bins of each variable."""
     count = points.shape[1]
-    if isinstance(bins, int):
-        bins = [bins] * count
+    if not isinstance(bins, (tuple, list)):
+        bins = [operator.index(bins)] * count
     if len(bins) != count:
         raise RuntimeError(f"{name}(): {len(bins)} bins for {count} variables: give one each")
     if range is not None and len(range) != 2 * count:

@@ -72,7 +72,7 @@ def _norm_tangent(
     ordered=True,
     exact_out=True,
 )
-def p_norm(xp: Any, input: Array, p: Any = 2, dim: Any = None, keepdim: bool = False) -> Array:
+def p_norm(xp: Any, input: Array, p: float = 2, dim: Any = None, keepdim: bool = False) -> Array:
     """The norm of exponent p of all elements over dim, as one vector."""
     if category_of(input.dtype) < FLOAT:
         raise RuntimeError(f"a norm is for floating and complex tensors, not {input.dtype}")
@@ -101,7 +101,7 @@ def p_norm(xp: Any, input: Array, p: Any = 2, dim: Any = None, keepdim: bool = F
 @composite
 def norm(
     input: Value,
-    p: Any = "fro",
+    p: float | str | None = "fro",
     dim: Any = None,
     keepdim: bool = False,
     out: Any = None,
@@ -139,13 +139,13 @@ def _unnarrowed(input: Any, target: Any) -> Any:
 
 
 @composite
-def dist(input: Value, other: Value, p: Any = 2) -> Value:
+def dist(input: Value, other: Value, p: float = 2) -> Value:
     """The norm of exponent p of input - other."""
     return norm(input - other, p)
 
 
 @composite(exact_out=True)
-def renorm(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
+def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
     maxnorm = maxnorm.item() if isinstance(maxnorm, Tensor) else maxnorm
     return input * _scale(_norms(input, p, dim, maxnorm), maxnorm)
@@ -169,7 +169,7 @@ def _scale(norms: Any, maxnorm: Any) -> Any:
 
 
 @composite(home="Tensor")
-def renorm_(input: Value, p: Any, dim: int, maxnorm: Any) -> Value:
+def renorm_(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     """In-place form of renorm."""
     maxnorm = maxnorm.item() if isinstance(maxnorm, Tensor) else maxnorm
     if not input.requires_grad and input.layer is None and has_values(input):  # nothing recorded

@@ -2,6 +2,7 @@
 
 import builtins
 import math
+import operator
 import warnings
 from typing import Any
 
@@ -236,7 +237,8 @@ def _is_floating(input: Any) -> bool:
 @composite(home="Tensor")
 def sum_to_size(input: Value, *size: Any) -> Value:
     """Sum over dimensions such that a tensor of `size` would broadcast to the input's shape."""
-    sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    sizes = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    sizes = tuple(map(operator.index, sizes))
     lead = input.ndim - len(sizes)
     shape = tuple(input.shape)
     fits = lead >= 0 and builtins.all(
@@ -434,7 +436,7 @@ def var(
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: float | None = None,
 ) -> Array:
     """Variance over dim: squared distances from the mean, divided by count - correction."""
     dim, correction = _correction(dim, unbiased, correction)
@@ -473,7 +475,7 @@ def std(
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: float | None = None,
 ) -> Array:
     """Standard deviation over dim: the square root of var."""
     dim, correction = _correction(dim, unbiased, correction)
@@ -519,7 +521,7 @@ def var_mean(
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: float | None = None,
 ) -> tuple[Array, Array]:
     """Variance and mean over dim."""
     axes, _ = _correction(dim, unbiased, correction)
@@ -560,7 +562,7 @@ def std_mean(
     unbiased: bool | None = None,
     keepdim: bool = False,
     *,
-    correction: Any = None,
+    correction: float | None = None,
 ) -> tuple[Array, Array]:
     """Standard deviation and mean over dim."""
     axes, _ = _correction(dim, unbiased, correction)

@@ -1,5 +1,6 @@
 """Order: sort, topk, median, mode, quantiles, unique elements, search."""
 
+from numbers import Real
 from typing import Any
 
 from adjoint.call.rule import FRONT
@@ -350,6 +351,8 @@ def _between(ordered: Any, ranks: Any, interpolation: str) -> Any:
 def _quantile(
     name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolation: str, ignore_nan: bool
 ) -> Any:
+    if isinstance(q, Real):
+        q = float(q)
     _check_quantile(name, input, q, interpolation)
     if dim is None or input.ndim == 0:
         if dim is not None:

@@ -26,7 +26,7 @@ from adjoint.tensors.concrete import has_values
 
 
 @general(exact_out=True)
-def histc(xp: Any, input: Array, bins: int = 100, min: Any = 0, max: Any = 0) -> Array:
+def histc(xp: Any, input: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array:
     """How many elements lie in each of `bins` equal parts of min … max."""
     if bins <= 0:
         raise RuntimeError(f"bins must be > 0, but got {bins}")
@@ -213,7 +213,7 @@ def _trapezoids(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, Any,
 
 
 @composite(method=False, also="trapz")
-def trapezoid(y: Value, x: Value | None = None, *, dx: Any = None, dim: int = -1) -> Value:
+def trapezoid(y: Value, x: Value | None = None, *, dx: float | None = None, dim: int = -1) -> Value:
     """The integral of samples y along dim by the trapezoid rule, at places x or dx apart."""
     areas, scale, place = _trapezoids(y, x, dx, dim, "trapezoid")
     return sum(areas, place) * scale
@@ -221,7 +221,7 @@ def trapezoid(y: Value, x: Value | None = None, *, dx: Any = None, dim: int = -1
 
 @composite(method=False)
 def cumulative_trapezoid(
-    y: Value, x: Value | None = None, *, dx: Any = None, dim: int = -1
+    y: Value, x: Value | None = None, *, dx: float | None = None, dim: int = -1
 ) -> Value:
     """The integrals of samples y up to each place along dim by the trapezoid rule."""
     areas, scale, place = _trapezoids(y, x, dx, dim, "cumulative_trapezoid")
@@ -248,11 +248,9 @@ def _spacings(spacing: Any, dims: list[int], shape: Any) -> list[Any]:
     return list(spacing)
 
 
-def _slope_at_edge(near: Any, step: Any, next_step: Any, edge_order: int) -> Any:
-    """The slope at the first of three samples, or of two for edge_order 1; steps lead inwards."""
+def _slope_at_edge(near: Any, step: Any, next_step: Any) -> Any:
+    """The slope at the first of three samples; steps lead inwards."""
     first, second, third = near
-    if edge_order == 1:
-        return (second - first) / step
     both = step + next_step
     a, b = -(step + both) / (step * both), both / (step * next_step)
     return a * first + b * second - step / (next_step * both) * third
@@ -280,10 +278,11 @@ def _slopes(input: Any, dim: int, spacing: Any, edge_order: int) -> Any:
         last_place = max(count - 3, 0)
         first, second = narrow(steps, dim, 0, 1), narrow(steps, dim, min(1, count - 2), 1)
         last, before = narrow(steps, dim, count - 2, 1), narrow(steps, dim, last_place, 1)
-    starts = [part(0), part(1), part(min(2, count - 1))]
-    ends = [part(count - 1), part(count - 2), part(max(count - 3, 0))]
-    low = _slope_at_edge(starts, first, second, edge_order)
-    high = _slope_at_edge(ends, -last, -before, edge_order)
+    if edge_order == 1:
+        low, high = (part(1) - part(0)) / first, (part(count - 1) - part(count - 2)) / last
+    else:
+        low = _slope_at_edge([part(0), part(1), part(2)], first, second)
+        high = _slope_at_edge([part(count - d) for d in (1, 2, 3)], -last, -before)
     return cat([low, inner, high], dim)
 
 

@@ -377,7 +377,13 @@ def _filler(
     """The op that fills a tensor with numbers of one distribution; draw answers how they are."""
     public = draw.__name__.strip("_") + "_"
 
-    def forward(xp: Any, input: Any, a: Any = first, b: Any = second, generator: Any = None) -> Any:
+    def forward(
+        xp: Any,
+        input: Any,
+        a: float | None = first,
+        b: float | None = second,
+        generator: Any = None,
+    ) -> Any:
         return xp.drawn(draw(input.dtype, a, b, chosen(generator)), input.shape)
 
     def fill(xp: Any, array: Any, a: Any, b: Any, generator: Any) -> None:
@@ -486,10 +492,15 @@ geometric = _filler("geometric", "GeometricBackward0", _geometric, 0.5, None, "b
 random = _filler("random", "RandomBackward2", _random, 0, None, "")
 
 
+def _filled(op: Any, self: Tensor, first: Any, second: Any, generator: Any) -> Any:
+    """A tensor filled by a filler with two numbers, which may not be tensors with a gradient."""
+    return apply_inplace(op, op.settle_numbers([self, first, second, generator]))
+
+
 def uniform_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Any:
     """Fill with numbers spread evenly over [from, to)."""
     low, high = _bounds("uniform_", args, bounds, (0.0, 1.0))
-    return apply_inplace(uniform, [self, low, high, generator])
+    return _filled(uniform, self, low, high, generator)
 
 
 def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> Any:
@@ -497,7 +508,7 @@ def random_(self: Tensor, *args: Any, generator: Any = None, **bounds: Any) -> A
     if len(args) == 1 and not bounds:
         args = (0, *args)
     low, high = _bounds("random_", args, bounds, (0, None))
-    return apply_inplace(random, [self, low, high, generator])
+    return _filled(random, self, low, high, generator)
 
 
 def _bounds(name: str, args: Any, bounds: Any, defaults: tuple[Any, Any]) -> tuple[Any, Any]:
@@ -512,27 +523,27 @@ def _bounds(name: str, args: Any, bounds: Any, defaults: tuple[Any, Any]) -> tup
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
     """Fill with normally distributed numbers."""
-    return apply_inplace(normal_fill, [self, mean, std, generator])
+    return _filled(normal_fill, self, mean, std, generator)
 
 
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Any:
     """Fill with numbers whose logarithms are normally distributed."""
-    return apply_inplace(log_normal, [self, mean, std, generator])
+    return _filled(log_normal, self, mean, std, generator)
 
 
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
     """Fill with numbers of the Cauchy distribution."""
-    return apply_inplace(cauchy, [self, median, sigma, generator])
+    return _filled(cauchy, self, median, sigma, generator)
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Any:
     """Fill with exponentially distributed numbers."""
-    return apply_inplace(exponential, [self, lambd, None, generator])
+    return _filled(exponential, self, lambd, None, generator)
 
 
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Any:
     """Fill with the number of trials up to the first success."""
-    return apply_inplace(geometric, [self, p, None, generator])
+    return _filled(geometric, self, p, None, generator)
 
 
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Any:
