@@ -764,7 +764,7 @@ def cumulative_trapezoid(
     y: Tensor,
     x: Tensor | None = None,
     *,
-    dx: Any = None,
+    dx: _float | None = None,
     dim: _int = -1,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -834,7 +834,7 @@ def diff(
     """Differences of neighbours along dim, taken n times."""
 def digamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of lgamma."""
-def dist(input: Tensor, other: Tensor, p: Any = 2, *, out: Tensor | None = None) -> Tensor:
+def dist(input: Tensor, other: Tensor, p: _float = 2, *, out: Tensor | None = None) -> Tensor:
     """The norm of exponent p of input - other."""
 def div(
     input: Tensor,
@@ -1110,7 +1110,12 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """nn.functional.hinge_embedding_loss of (input, target, margin, reduction)."""
 def histc(
-    input: Tensor, bins: _int = 100, min: Any = 0, max: Any = 0, *, out: Tensor | None = None
+    input: Tensor,
+    bins: _int = 100,
+    min: _float = 0,
+    max: _float = 0,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """How many elements lie in each of `bins` equal parts of min … max."""
 def histogram(
@@ -1777,7 +1782,7 @@ def nonzero_static(
     """The first `size` rows of nonzero; where there are fewer, rows of fill_value follow."""
 def norm(
     input: Tensor,
-    p: Any = "fro",
+    p: _float | str | None = "fro",
     dim: Any = None,
     keepdim: _bool = False,
     out: Any = None,
@@ -1914,7 +1919,7 @@ def remainder(
 ) -> Tensor:
     """What division leaves over, with the sign of other."""
 def renorm(
-    input: Tensor, p: Any, dim: _int, maxnorm: Any, *, out: Tensor | None = None
+    input: Tensor, p: _float, dim: _int, maxnorm: _float, *, out: Tensor | None = None
 ) -> Tensor:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
 def repeat_interleave(
@@ -2170,7 +2175,7 @@ def std(
     unbiased: _bool | None = None,
     keepdim: _bool = False,
     *,
-    correction: Any = None,
+    correction: _float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """Standard deviation over dim: the square root of var."""
@@ -2180,7 +2185,7 @@ def std_mean(
     unbiased: _bool | None = None,
     keepdim: _bool = False,
     *,
-    correction: Any = None,
+    correction: _float | None = None,
     out: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Standard deviation and mean over dim."""
@@ -2298,7 +2303,7 @@ def trapezoid(
     y: Tensor,
     x: Tensor | None = None,
     *,
-    dx: Any = None,
+    dx: _float | None = None,
     dim: _int = -1,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -2307,7 +2312,7 @@ def trapz(
     y: Tensor,
     x: Tensor | None = None,
     *,
-    dx: Any = None,
+    dx: _float | None = None,
     dim: _int = -1,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -2422,7 +2427,7 @@ def var(
     unbiased: _bool | None = None,
     keepdim: _bool = False,
     *,
-    correction: Any = None,
+    correction: _float | None = None,
     out: Tensor | None = None,
 ) -> Tensor:
     """Variance over dim: squared distances from the mean, divided by count - correction."""
@@ -2432,7 +2437,7 @@ def var_mean(
     unbiased: _bool | None = None,
     keepdim: _bool = False,
     *,
-    correction: Any = None,
+    correction: _float | None = None,
     out: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Variance and mean over dim."""

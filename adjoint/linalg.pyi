@@ -98,7 +98,7 @@ def matrix_exp(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The exponential of square matrices: a Padé approximant, scaled down and squared up."""
 def matrix_norm(
     A: Tensor,
-    ord: Any = "fro",
+    ord: float | str = "fro",
     dim: Any = (-2, -1),
     keepdim: bool = False,
     *,
@@ -122,7 +122,7 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     """Product of several matrices in the cheapest order; the first and last may be vectors."""
 def norm(
     A: Tensor,
-    ord: Any = None,
+    ord: float | str | None = None,
     dim: Any = None,
     keepdim: bool = False,
     *,
@@ -180,7 +180,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) ->
     """Dot products of the vectors along dim, the first conjugated."""
 def vector_norm(
     x: Tensor,
-    ord: Any = 2,
+    ord: float | str = 2,
     dim: Any = None,
     keepdim: bool = False,
     *,

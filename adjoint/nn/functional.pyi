@@ -539,9 +539,9 @@ def linear_cross_entropy(
 def local_response_norm(
     input: Tensor,
     size: int,
-    alpha: float = 0.0001,
-    beta: float = 0.75,
-    k: float = 1.0,
+    alpha: Tensor | complex = 0.0001,
+    beta: Tensor | complex = 0.75,
+    k: Tensor | complex = 1.0,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
@@ -754,7 +754,7 @@ def mse_loss(
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
-    p: int = 1,
+    p: float = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
     size_average: Any = None,
@@ -800,7 +800,7 @@ def nll_loss(
 ) -> Tensor:
     """The negative log likelihood of the target classes, given log-probabilities."""
 def normalize(
-    input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None
+    input: Tensor, p: float = 2.0, dim: Any = 1, eps: Tensor | complex = 1e-12, out: Any = None
 ) -> Tensor:
     """input divided by its norm of exponent p along dim, or by eps where that is greater."""
 def one_hot(tensor: Tensor, num_classes: int = -1, *, out: Tensor | None = None) -> Tensor:
@@ -957,7 +957,7 @@ def triplet_margin_with_distance_loss(
     negative: Tensor,
     *,
     distance_function: Any = None,
-    margin: float = 1.0,
+    margin: Tensor | complex = 1.0,
     swap: bool = False,
     reduction: str = "mean",
     out: Tensor | None = None,

@@ -509,7 +509,7 @@ class Tensor(TensorCore):
         """How many dimensions it has."""
     def dim_order(self, *, ambiguity_check: Any = False) -> tuple[_int, ...]:
         """The dimensions as they lie in memory, that of the largest steps first."""
-    def dist(self, other: Tensor, p: Any = 2) -> Tensor:
+    def dist(self, other: Tensor, p: _float = 2) -> Tensor:
         """The norm of exponent p of input - other."""
     def div(self, other: Tensor | complex, *, rounding_mode: str | None = None) -> Tensor:
         """input / other; with rounding_mode "trunc" or "floor", the quotient as a whole number."""
@@ -675,7 +675,7 @@ class Tensor(TensorCore):
         """0 below 0, 1 above, values at 0."""
     def heaviside_(self, values: Tensor) -> Self:
         """In-place form of heaviside."""
-    def histc(self, bins: _int = 100, min: Any = 0, max: Any = 0) -> Tensor:
+    def histc(self, bins: _int = 100, min: _float = 0, max: _float = 0) -> Tensor:
         """How many elements lie in each of `bins` equal parts of min … max."""
     def histogram(
         self,
@@ -1086,7 +1086,11 @@ class Tensor(TensorCore):
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
         """The first `size` rows of nonzero; where there are fewer, rows of fill_value follow."""
     def norm(
-        self, p: Any = "fro", dim: Any = None, keepdim: _bool = False, dtype: Any = None
+        self,
+        p: _float | str | None = "fro",
+        dim: Any = None,
+        keepdim: _bool = False,
+        dtype: Any = None,
     ) -> Tensor:
         """The norm of exponent p over dim: a number, 'fro' (the same as 2) or 'nuc'."""
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Any = None) -> Self:
@@ -1211,9 +1215,9 @@ class Tensor(TensorCore):
         """What division leaves over, with the sign of other."""
     def remainder_(self, other: Tensor | complex) -> Self:
         """In-place form of remainder."""
-    def renorm(self, p: Any, dim: _int, maxnorm: Any) -> Tensor:
+    def renorm(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
-    def renorm_(self, p: Any, dim: _int, maxnorm: Any) -> Self:
+    def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Self:
         """In-place form of renorm."""
     @overload
     def repeat(self, *repeats: Any) -> Tensor:
@@ -1392,7 +1396,7 @@ class Tensor(TensorCore):
         unbiased: _bool | None = None,
         keepdim: _bool = False,
         *,
-        correction: Any = None,
+        correction: _float | None = None,
     ) -> Tensor:
         """Standard deviation over dim: the square root of var."""
     def stft(
@@ -1566,7 +1570,7 @@ class Tensor(TensorCore):
         unbiased: _bool | None = None,
         keepdim: _bool = False,
         *,
-        correction: Any = None,
+        correction: _float | None = None,
     ) -> Tensor:
         """Variance over dim: squared distances from the mean, divided by count - correction."""
     def vdot(self, other: Tensor) -> Tensor:
