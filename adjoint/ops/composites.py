@@ -87,7 +87,7 @@ class Kinds:
             name for name, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD
         ]
         places = {name: place for place, name in enumerate(by_place)}
-        self.flags = {  # and if None is taken
+        self.switches = {  # and if None is taken
             name: optional or parameters[name].default is None for name, optional in flags.items()
         }
         self.numbers = numbers  # and if they must be whole
@@ -109,9 +109,9 @@ class Kinds:
 
     def asked(self, name: str, value: Any) -> Any:
         """The value of one parameter, or an error if it is of another kind."""
-        if name in self.flags:
+        if name in self.switches:
             if type(value) is not bool:
-                refuse_no_flag(self.name, name, value, self.flags[name])
+                refuse_no_flag(self.name, name, value, self.switches[name])
         elif name in self.numbers and needs_look(value, self.numbers[name]):
             return plain_number(self.name, name, value, self.numbers[name])
         return value

@@ -5,9 +5,8 @@ from numbers import Number
 from types import NoneType, UnionType
 from typing import Any, get_args
 
-from adjoint.call.context import current
 from adjoint.dtypes import FLOAT, category_of
-from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.concrete import read_freely
 from adjoint.tensors.tensor import Tensor
 
 FACTORS = ("alpha", "beta", "value")  # numbers wherever they have no derivative
@@ -42,8 +41,7 @@ def plain_number(name: str, parameter: str, value: Any, whole: bool) -> Any:
                 f"{name}(): argument '{parameter}' must be a {'whole ' * whole}number, not a "
                 "Tensor; call .item() on it"
             )
-        known = current().plain and not value.special and type(value.array) is NDARRAY
-        return value.item() if known else value
+        return value.item() if read_freely(value) else value
     if isinstance(value, Number) and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, (list, tuple)) or (whole and isinstance(value, (bool, float, complex))):
