@@ -146,7 +146,8 @@ class Op(Described):
         # "either" of two arguments, or "all" of a list.
         self.follows = ""
         self.follows_out = False  # without dtype it computes in that of out=
-        self.apart: tuple[int, ...] = ()  # arguments that share no memory with what is written
+        # Arguments that share no memory with what is written, or, if it is aligned, no other place.
+        self.apart: tuple[int, ...] = ()
         # True: out= must have the data type of the result; or the error of what can't be cast.
         self.exact_out: Any = False
         self.known_as: Any = None  # the public function by which classes know its calls, if another

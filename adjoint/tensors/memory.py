@@ -216,16 +216,16 @@ def refuse_shared(op: "Op", values: list[Any]) -> None:
         return
     target = values[0]
     counter = None if target.extras is None else target.extras.counter
-    if counter is None and not op.apart:
+    if counter is None and (op.aligned or not op.apart):
         return
     read = [values[i] for i in op.apart if i] if op.apart else values
     for tensor in tensors_in(read):
         if tensor is target:
-            if not op.apart:
+            if op.aligned:
                 continue
         elif counter is None or tensor.extras is None or tensor.extras.counter is not counter:
             continue
-        if op.apart:
+        if not op.aligned:
             if tensor.array.dtype is BOOLS and not any(tensor is value for value in values[1:]):
                 continue  # a mask within an index, which is counted before anything is written
             shared = numpy_backend.overlap(target.array, tensor.array)

@@ -516,6 +516,21 @@ def test_one_place_for_several_elements(torch: Any, name: str) -> None:
     same(torch, lambda t: EXPANDED[name](t, t.arange(3.0).expand(3, 3)))
 
 
+MASKED = {
+    "itself": lambda t, x: x.masked_fill_(x, False),
+    "turned": lambda t, x: x.T.masked_fill_(x, False),
+    "shifted": lambda t, x: x[1:].masked_fill_(x[:-1], False),
+    "a row": lambda t, x: x.masked_fill_(x[:1], False),
+    "an element for a value": lambda t, x: x.masked_fill_(~x, x[1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_masks_that_lie_in_what_is_filled(torch: Any, name: str) -> None:
+    """Read where they are written, or refused."""
+    same(torch, lambda t: MASKED[name](t, t.tensor([[True, False], [True, True]])))
+
+
 @pytest.mark.parametrize("kind", ["bool", "int32", "float16", "complex64"])
 def test_numbers_of_numpy_as_factors_and_types(torch: Any, kind: str) -> None:
     """A float of NumPy's is a float: no factor of integers, and known to result_type."""

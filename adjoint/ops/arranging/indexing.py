@@ -678,6 +678,8 @@ def _fill_marked(xp: Any, array: Any, mask: Any, value: Any) -> None:
     numbers_without_edge=("value",),
     rewrites=True,
     mutate=_fill_marked,
+    aligned=True,
+    apart="mask",
 )
 def masked_fill(xp: Any, input: Array, mask: Array, value: Operand) -> Array:
     """input with value where mask is True."""
