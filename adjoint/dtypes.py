@@ -251,6 +251,11 @@ def fitted_integer(number: float, numpy_dtype: Any, wraps: bool = False) -> int:
     return distance % (1 << bits) + low
 
 
+def as_real(number: Any) -> Any:
+    """A complex number without imaginary part as a real one; any other value as it is."""
+    return number.real if isinstance(number, complex) and not number.imag else number
+
+
 def refuse_factor(factor: object, data_type: Any, name: str = "alpha") -> None:
     """Refuse a factor of a higher category than the result's, and a bool of anything but bools."""
     held = category_of(data_type)

@@ -21,6 +21,7 @@ from adjoint.dtypes import (
     FLOAT,
     INTEGER,
     as_dtype,
+    as_real,
     default_complex,
     dtype,
     float64,
@@ -200,8 +201,10 @@ def full(size: Any, fill_value: Any, **options: Any) -> Tensor:
 
 def _element(value: Any, kind: dtype) -> Any:
     """A number as a 0-d array, if it fits the data type."""
-    if isinstance(value, complex) and BOOL < kind.category < COMPLEX:
-        raise RuntimeError(f"value {value} cannot be converted to type {kind.name}")
+    if BOOL < kind.category < COMPLEX:
+        value = as_real(value)
+        if isinstance(value, complex):
+            raise RuntimeError(f"value {value} cannot be converted to type {kind.name}")
     return fitted(np.asarray(value), kind)
 
 
@@ -348,8 +351,10 @@ def arange(*bounds: Any, **options: Any) -> Tensor:
     given = _collected("arange", names, bounds, options)
     if len(bounds) > 3 or "end" not in given:
         raise TypeError("arange() takes end, or start and end, and a step: arange(0, 10, 2)")
-    start, step = number(given.get("start", 0)), number(given.get("step", 1))
-    end = number(given["end"])
+    bounds = given.get("start", 0), given["end"], given.get("step", 1)
+    start, end, step = (as_real(number(bound)) for bound in bounds)
+    if isinstance(start, complex) or isinstance(end, complex) or isinstance(step, complex):
+        raise RuntimeError("arange(): complex numbers have no order; give real ones")
     asked = Options("arange", options)
     whole = all(isinstance(value, int) for value in (start, end, step))
     kind = asked.kind(int64 if whole else None)

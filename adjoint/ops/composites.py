@@ -90,7 +90,7 @@ class Kinds:
         self.switches = {  # and if None is taken
             name: optional or parameters[name].default is None for name, optional in flags.items()
         }
-        self.numbers = numbers  # and if they must be whole
+        self.numbers = numbers  # and of which kind
         self.places = {name: places[name] for name in (*flags, *numbers) if name in places}
         self.first = min(self.places.values(), default=_NEVER)
 

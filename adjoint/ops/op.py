@@ -15,7 +15,7 @@ from adjoint.autograd.node import ALIGNED, EDGEWISE
 from adjoint.backends.error_state import ufunc_of
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.argument_types import flags_of, refuse_no_flag
-from adjoint.call.arguments import tensors_in
+from adjoint.call.arguments import holds_complex, tensors_in
 from adjoint.call.context import current
 from adjoint.call.half_precision import widening_forward
 from adjoint.call.promotion import common_backend
@@ -41,7 +41,7 @@ from adjoint.call.rule import (
     Rule,
 )
 from adjoint.call.short_form import path
-from adjoint.dtypes import float64, refusing_forward
+from adjoint.dtypes import as_real, float64, refusing_forward
 from adjoint.ops.as_method import AsMethod, as_attribute
 from adjoint.ops.composites import OTHER_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
@@ -138,8 +138,8 @@ class Op(Described):
         # Below what every call reads, which so stays close together.
         self.tensors: list[int] = []  # parameters that mix, and for which users may give no number
         self.switches: dict[int, bool] = {}  # which parameters are true or false, or also None
-        # And which are numbers without a derivative, and whether each must be whole.
-        self.constants: dict[int, bool] = {}
+        # And which are numbers without a derivative, and NumPy's letter of the kind of each.
+        self.constants: dict[int, str] = {}
         self.numbers = False  # whether it takes numbers alone
         self.ordered = False  # the result lies in order, however the arguments do
         # Or as channels_last has it, if the "first" argument does, or its "images" but no volumes,
@@ -208,9 +208,13 @@ class Op(Described):
 
     def settle_numbers(self, values: list[Any]) -> list[Any]:
         """The arguments, numbers without a derivative as Python's; refuses what is none."""
-        for i, whole in self.constants.items():
-            if needs_look(values[i], whole):
-                values[i] = plain_number(self.name, self.parameters[i], values[i], whole)
+        for i, kind in self.constants.items():
+            if needs_look(values[i], kind):
+                values[i] = plain_number(self.name, self.parameters[i], values[i], kind)
+                if isinstance(values[i], complex) and not any(
+                    map(holds_complex, tensors_in(values))
+                ):
+                    values[i] = as_real(values[i])
         return values
 
     def run(self, values: list[Any]) -> Any:
@@ -537,14 +541,14 @@ def declare(family: str, options: dict[str, Any]) -> Callable[[Any], Op]:
     return decorate
 
 
-def _constants(op: Op) -> dict[int, bool]:
+def _constants(op: Op) -> dict[int, str]:
     """Where numbers without a derivative are; dimensions are asked for where they are counted."""
-    whole = numbers_of(op.forward)
+    kinds = numbers_of(op.forward)
     counted = [place for place, _ in op.dims]
     return {
-        place: whole.get(name, False)
+        place: kinds.get(name, "c")
         for place, name in enumerate(op.parameters)
-        if (name in whole or name in FACTORS) and place not in op.inputs and place not in counted
+        if (name in kinds or name in FACTORS) and place not in op.inputs and place not in counted
     }
 
 

@@ -11,29 +11,32 @@ from adjoint.tensors.tensor import Tensor
 
 FACTORS = ("alpha", "beta", "value")  # numbers wherever they have no derivative
 _NUMBERS = {int, float, complex}
+# A complex number without imaginary part counts as real for these, as in PyTorch.
+_SCALARS = (*FACTORS, "correction", "lambd", "max", "min", "negative_slope", "threshold")
 
 
-def numbers_of(function: Any) -> dict[str, bool]:
-    """The parameters that are numbers and never tensors, and whether each must be whole."""
-    found: dict[str, bool] = {}
+def numbers_of(function: Any) -> dict[str, str]:
+    """The parameters that are numbers and never tensors: NumPy's letter of their kind."""
+    found: dict[str, str] = {}
     for name, kind in getattr(function, "__annotations__", {}).items():
         kinds = set(get_args(kind) if isinstance(kind, UnionType) else (kind,))
         if name != "return" and kinds & _NUMBERS and kinds <= _NUMBERS | {str, NoneType}:
-            found[name] = kinds.isdisjoint((float, complex))
+            found[name] = "c" if complex in kinds else "f" if float in kinds else "i"
     return found
 
 
-def needs_look(value: Any, whole: bool) -> bool:
+def needs_look(value: Any, letter: str) -> bool:
     """Whether a value is not at once seen to be a plain number, or none at all."""
     kind = type(value)
-    return kind is not int and (whole or kind is not float) and value is not None
+    return kind is not int and (letter == "i" or kind is not float) and value is not None
 
 
-def plain_number(name: str, parameter: str, value: Any, whole: bool) -> Any:
+def plain_number(name: str, parameter: str, value: Any, letter: str) -> Any:
     """Python's number for NumPy's and for a tensor that is one; refuses what is none.
 
     So it does a tensor whose gradient would be lost.
     """
+    whole = letter == "i"
     if isinstance(value, Tensor):
         fits = value.ndim == 0 or (whole and prod(value.shape) == 1)
         if value.requires_grad or not fits or (whole and category_of(value.dtype) >= FLOAT):
@@ -41,11 +44,18 @@ def plain_number(name: str, parameter: str, value: Any, whole: bool) -> Any:
                 f"{name}(): argument '{parameter}' must be a {'whole ' * whole}number, not a "
                 "Tensor; call .item() on it"
             )
-        return value.item() if read_freely(value) else value
-    if isinstance(value, Number) and hasattr(value, "item"):
+        if not read_freely(value):
+            return value
+        value = value.item()
+    elif isinstance(value, Number) and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, (list, tuple)) or (whole and isinstance(value, (bool, float, complex))):
         raise TypeError(
             f"{name}(): argument '{parameter}' must be a {'whole ' * whole}number, not {value!r}"
         )
+    if letter == "f" and isinstance(value, complex):
+        if parameter not in _SCALARS or value.imag:
+            kind: Any = RuntimeError if parameter in _SCALARS else TypeError
+            raise kind(f"{name}(): argument '{parameter}' must be a real number, not {value!r}")
+        return value.real
     return value

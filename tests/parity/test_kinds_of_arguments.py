@@ -219,3 +219,57 @@ def test_a_list_is_no_factor(torch):
     for library in (compat, torch):
         with pytest.raises(TypeError):
             library.ones(2).add(library.ones(2), alpha=[2.0])
+
+
+# ---- complex numbers in the place of real ones ----
+
+REAL = {
+    "elu": lambda t, x, z: t.nn.functional.elu(-x, z),
+    "leaky_relu": lambda t, x, z: t.nn.functional.leaky_relu(-x, z),
+    "softplus": lambda t, x, z: t.nn.functional.softplus(x, z),
+    "threshold": lambda t, x, z: t.nn.functional.threshold(-x, z, 1.0),
+    "hardshrink": lambda t, x, z: t.nn.functional.hardshrink(x, z),
+    "logit": lambda t, x, z: t.logit(x, z),
+    "histc": lambda t, x, z: t.histc(x, 2, 0, z),
+    "var": lambda t, x, z: t.var(x, 0, correction=z),
+    "addmm": lambda t, x, z: t.addmm(x, x, x, beta=z, alpha=z),
+    "addcmul": lambda t, x, z: t.addcmul(x, x, x, value=z),
+    "index_add": lambda t, x, z: x.index_add(0, t.tensor([1, 0]), x, alpha=z),
+    "index_fill": lambda t, x, z: x.index_fill(0, t.tensor([1]), z),
+    "full": lambda t, x, z: t.full((2,), z, dtype=x.dtype),
+    "fill_": lambda t, x, z: x.clone().fill_(z),
+    "masked_fill": lambda t, x, z: x.masked_fill(x > 1, z),
+    "masked_fill by a tensor": lambda t, x, z: x.masked_fill(x > 1, t.tensor(z)),
+    "scatter": lambda t, x, z: x.scatter(0, t.tensor([[0, 1]]), z),
+    "constant_pad_nd": lambda t, x, z: t.constant_pad_nd(x, (1, 1), z),
+    "arange": lambda t, x, z: t.arange(z),
+    "lerp": lambda t, x, z: t.lerp(x, -x, z),
+    "lerp by a tensor": lambda t, x, z: t.lerp(x, -x, t.tensor(z)),
+}
+
+
+@pytest.mark.parametrize("z", [1.5 + 0j, 0.5j])
+@pytest.mark.parametrize("name", REAL)
+def test_complex_numbers_count_as_real_without_an_imaginary_part(name, z, torch):
+    answers = []
+    for library in (compat, torch):
+        try:
+            answer = REAL[name](library, library.tensor([[0.5, 2.0], [3.0, 0.25]]), z)
+        except Exception as error:  # any error is an outcome to be compared
+            answers.append(type(error).__name__)
+        else:
+            answers.append((str(answer.dtype).rpartition(".")[2], answer.tolist()))
+    ours, theirs = answers
+    if isinstance(ours, str) or isinstance(theirs, str):
+        assert ours == theirs
+    else:
+        assert ours[0] == theirs[0]
+        np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5)
+
+
+def test_a_complex_weight_of_one_number_reaches_all_gradients():
+    x, end, w = (compat.tensor(v, requires_grad=True) for v in (1.0, 3.0, 2j))
+    result = compat.lerp(x, end, w)
+    assert result.item() == 1 + 4j
+    result.real.backward()
+    assert (x.grad.item(), end.grad.item(), w.grad.item()) == (1.0, 0.0, 2 + 0j)

@@ -397,6 +397,8 @@ def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
             raise RuntimeError(f"padding {list(pad)} takes away more than there is")
         crop.append(slice(max(-left, 0), n - max(-right, 0)))
     wide = [(max(left, 0), max(right, 0)) for left, right in widths]
+    if isinstance(value, complex) and input.dtype.kind in "fiu":
+        raise RuntimeError(f"a border of {value} can't be written beside {input.dtype}")
     if isinstance(value, float) and input.dtype.kind in "iu":
         value = fitted_integer(value, input.dtype)
     return (

@@ -10,7 +10,7 @@ from typing import Any
 
 from adjoint.backends import is_array
 from adjoint.call.arguments import holds_complex
-from adjoint.dtypes import fitted_integer
+from adjoint.dtypes import as_real, fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of
 from adjoint.ops.arranging.conversion import contiguous, is_contiguous, is_index, stride, to
@@ -161,6 +161,8 @@ def place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
 def as_value(xp: Any, value: Any, kind: Any) -> Any:
     """A number or array as an array of the data type it is written into."""
     if isinstance(value, complex) and kind.kind not in "cWb":
+        value = as_real(value)
+    if isinstance(value, complex) and kind.kind not in "cWb":
         raise RuntimeError(f"a complex number can't be written into a tensor of {kind}")
     if type(value) in (int, float) and kind.kind in "iu":
         value = fitted_integer(value, kind)
@@ -174,6 +176,8 @@ def as_value(xp: Any, value: Any, kind: Any) -> Any:
 def as_scalar(xp: Any, value: Any, kind: Any) -> Any:
     """A number or 0-d array to fill an array of this data type with."""
     if getattr(value, "dtype", kind).kind in "cW" and kind.kind not in "cWb":
+        if xp.readable() and not xp.imag(value).any():
+            return as_scalar(xp, xp.real(value), kind)
         raise RuntimeError(f"a complex number can't be written into a tensor of {kind}")
     number = as_value(xp, value, kind)
     if number.ndim:

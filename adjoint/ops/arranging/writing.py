@@ -217,8 +217,8 @@ def _number_of_slices(xp: Any, index: Any, value: Any, kind: Any) -> Any:
     """The number that slices are filled with, after refusing another kind of index."""
     check_index_type(xp, index, IndexError)
     held = getattr(value, "dtype", kind).kind in "cW" or isinstance(value, complex)
-    if kind.kind == "b" and held:
-        raise RuntimeError("index_fill(): a complex number can't be written into a tensor of bool")
+    if kind.kind not in "cW" and held:
+        raise RuntimeError(f"index_fill(): a complex number can't be written into one of {kind}")
     return as_scalar(xp, value, kind)
 
 

@@ -3,7 +3,15 @@
 from typing import Any
 
 from adjoint.call.arguments import conj, holds_complex
-from adjoint.dtypes import BOOL, INTEGER, category_of, fitted_integer, refuse_factor
+from adjoint.dtypes import (
+    BOOL,
+    INTEGER,
+    as_real,
+    category_of,
+    fitted_integer,
+    from_numpy_dtype,
+    refuse_factor,
+)
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.comparison import kind_of, refuse_complex
 from adjoint.ops.elementwise.selection import where
@@ -336,8 +344,12 @@ def lerp(xp: Any, input: Array, end: Array, weight: Operand) -> Array:
     if input.dtype.kind in "iub":
         raise NotImplementedError(f"lerp() is not implemented for {input.dtype}")
     if hasattr(weight, "dtype"):
-        weight = weight.astype(input.dtype)
+        kind = input.dtype
+        if kind.kind == "f" and weight.dtype.kind == "c":
+            kind = from_numpy_dtype(kind).to_complex().numpy_dtype
+        weight = weight.astype(kind)
     elif isinstance(weight, complex):
+        weight = as_real(weight)
         refuse_factor(weight, input.dtype, "weight")
     return _lerp(xp, input, end, weight)
 
