@@ -586,3 +586,20 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_classes_of_refusals(torch: Any, name: str) -> None:
     same(torch, REFUSED[name])
+
+
+@pytest.mark.parametrize("p", [2, 3, 0.5, 1, -2, float("inf"), float("nan")])
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "complex64"])
+def test_norms_of_one_element(torch: Any, p: Any, kind: str) -> None:
+    """Its size, of which no power is taken that might overflow."""
+    for value in (1e30, -1e-30):
+        for dim in (None, 1):
+            same(
+                torch,
+                lambda t, v=value, d=dim: t.linalg.vector_norm(
+                    t.tensor([[v]]).to(getattr(t, kind)), p, d
+                ),
+            )
+    x = compat.tensor([-1e30, -1e-30], requires_grad=True)
+    compat.linalg.vector_norm(x[None], p, 0).sum().backward()
+    assert x.grad.tolist() == [-1.0, -1.0]

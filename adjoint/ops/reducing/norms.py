@@ -29,7 +29,7 @@ def _norm_rule(grad: Value, input: Value, result: Value, p: Any, dim: Any, keepd
     if p == 0:
         return None
     grad, result = kept(grad, input.shape, dim, keepdim), kept(result, input.shape, dim, keepdim)
-    if p == 1:
+    if p == 1 or reduced_count(input.shape, dim) == 1:
         return grad * sgn(input)
     if math.isinf(p):
         size = absolute(input)
@@ -78,6 +78,9 @@ def p_norm(xp: Any, input: Array, p: float = 2, dim: Any = None, keepdim: bool =
         raise RuntimeError(f"a norm is for floating and complex tensors, not {input.dtype}")
     axes = normal_dims(dim, input.ndim)
     kind = from_numpy_dtype(input.dtype).to_real().numpy_dtype
+    if p != 0 and math.prod([input.shape[axis] for axis in axes]) == 1:  # a power might overflow
+        size = xp.abs(input)
+        return size if keepdim else size.squeeze(axes)
     size = widened(input)
     if p == 2 and size.dtype.kind == "f":
         squares = xp.squares_along(size, axes)
