@@ -603,3 +603,9 @@ def test_norms_of_one_element(torch: Any, p: Any, kind: str) -> None:
     x = compat.tensor([-1e30, -1e-30], requires_grad=True)
     compat.linalg.vector_norm(x[None], p, 0).sum().backward()
     assert x.grad.tolist() == [-1.0, -1.0]
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate"])
+@pytest.mark.parametrize("pad", [(3, -6), (2, -5), (-6, 3), (-5, 2), (-3, 3), (3, -4)])
+def test_borders_of_which_more_than_the_image_is_cut(torch: Any, mode: str, pad: Any) -> None:
+    same(torch, lambda t: t.nn.functional.pad(t.arange(8.0).view(2, 4), pad, mode=mode))

@@ -467,10 +467,13 @@ def _padded(input: Any, pad: Any, mode: str) -> Any:
         n = input.shape[dim]
         if n + left + right < (0 if mode == "circular" else 1):
             raise RuntimeError(f"pad(): of {n} places in dimension {dim}, {tuple(pad)} leaves none")
-        inner = basic_index(input, along(dim, slice(max(-left, 0), n - max(-right, 0))))
+        inner = basic_index(input, along(dim, slice(max(-left, 0), max(n + min(right, 0), 0))))
         source = inner if mode == "circular" else input
         before, after = _edges(source, dim, max(left, 0), max(right, 0), mode)
-        input = cat([before, inner, after], dim)
+        if min(left, right) < -n:  # of the border on the other side something goes, too
+            input = narrow(cat([before, input, after], dim), dim, max(-left, 0), n + left + right)
+        else:
+            input = cat([before, inner, after], dim)
     return input
 
 
