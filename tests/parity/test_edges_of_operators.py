@@ -609,3 +609,13 @@ def test_norms_of_one_element(torch: Any, p: Any, kind: str) -> None:
 @pytest.mark.parametrize("pad", [(3, -6), (2, -5), (-6, 3), (-5, 2), (-3, 3), (3, -4)])
 def test_borders_of_which_more_than_the_image_is_cut(torch: Any, mode: str, pad: Any) -> None:
     same(torch, lambda t: t.nn.functional.pad(t.arange(8.0).view(2, 4), pad, mode=mode))
+
+
+def test_infinite_logits_have_infinite_losses(torch: Any) -> None:
+    """And NaN where they mean what the target says."""
+    same(
+        torch,
+        lambda t: t.nn.functional.binary_cross_entropy_with_logits(
+            t.full((3,), np.inf), t.tensor([0.0, 0.5, 1.0]), reduction="none"
+        ),
+    )

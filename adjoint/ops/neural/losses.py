@@ -339,7 +339,8 @@ def binary_cross_entropy(
 def logit_error(xp: Any, input: Array, target: Array) -> Array:
     """The cross entropy of the probability whose logit is input."""
     tail = xp.log1p(xp.exp(-xp.absolute(input)))
-    return xp.maximum(input, 0) - input * target + tail
+    # The two shares apart, so that an infinity is not taken from one.
+    return xp.maximum(input, 0) * (1 - target) - xp.minimum(input, 0) * target + tail
 
 
 @composite(home="nn.functional", native="input target [weight pos_weight reduction]")
