@@ -619,3 +619,31 @@ def test_infinite_logits_have_infinite_losses(torch: Any) -> None:
             t.full((3,), np.inf), t.tensor([0.0, 0.5, 1.0]), reduction="none"
         ),
     )
+
+
+def gradient(t: Any, call: Callable[[Any, Any], Any], values: Any) -> Any:
+    """What a function answers, and its gradient."""
+    x = t.tensor(values, requires_grad=True)
+    answer = call(t, x)
+    answer.sum().backward()
+    return answer.detach(), x.grad
+
+
+@pytest.mark.parametrize("size", [1e25, 1e-25, 0.0])
+def test_deviations_whose_squares_are_out_of_range(torch: Any, size: float) -> None:
+    """They are computed in doubles, and their gradient is not lost."""
+    values = [[size, -3 * size, 2 * size], [1.0, 2.0, 4.0]]
+    for call in (lambda t, x: x.std(1), lambda t, x: t.std_mean(x[0])[0]):
+        same(torch, lambda t, c=call: gradient(t, c, values))
+
+
+NAN_SLOPES = {
+    "huber_loss": lambda t, x: t.nn.functional.huber_loss(x, t.zeros(3)),
+    "smooth_l1_loss": lambda t, x: t.nn.functional.smooth_l1_loss(t.zeros(3), x),
+    "logit": lambda t, x: t.logit(x, eps=0.1),
+}
+
+
+@pytest.mark.parametrize("name", NAN_SLOPES)
+def test_slopes_of_nan_are_nan(torch: Any, name: str) -> None:
+    same(torch, lambda t: gradient(t, NAN_SLOPES[name], [np.nan, 0.5, 3.0]))

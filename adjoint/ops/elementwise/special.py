@@ -334,9 +334,9 @@ def entr(xp: Any, input: Array) -> Array:
 def _logit_rule(grad: Value, input: Value, eps: float | None) -> Value:
     """1 / (p (1 - p)) inside the bounds; outside 0 with eps, and undefined without."""
     low = 0.0 if eps is None else eps
-    inside = (input >= low) & (input <= 1 - low)
-    chance = input if eps is None else where(inside, input, 0.5)
-    return where(inside, grad / (chance * (1 - chance)), math.nan if eps is None else 0)
+    outside = (input < low) | (input > 1 - low)  # NaN is neither
+    chance = input if eps is None else where(outside, 0.5, input)
+    return where(outside, math.nan if eps is None else 0, grad / (chance * (1 - chance)))
 
 
 @elementwise(

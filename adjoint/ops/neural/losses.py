@@ -203,7 +203,7 @@ def l1_loss(
 
 def _bounded_slope(difference: Any, bound: float) -> Any:
     """The difference, but at most `bound` away from 0."""
-    return where(abs(difference) < bound, difference, sgn(difference) * bound)
+    return where(abs(difference) > bound, sgn(difference) * bound, difference)  # NaN stays
 
 
 @elementwise(

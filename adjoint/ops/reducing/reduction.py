@@ -479,7 +479,14 @@ def std(
 ) -> Array:
     """Standard deviation over dim: the square root of var."""
     dim, correction = _correction(dim, unbiased, correction)
-    result = xp.sqrt(_variance(xp, input, dim, correction, keepdim))
+    squares = _variance(xp, input, dim, correction, keepdim)
+    if xp.readable() and squares.size:
+        low, high = (squares.min(), squares.max()) if squares.ndim else (float(squares),) * 2
+        lost = not (low > 1e-30 and high < math.inf) and squares.dtype == "float32"
+        if lost and reduced_count(input.shape, dim) > correction:
+            wide = "complex128" if category_of(input.dtype) == COMPLEX else "float64"
+            squares = _variance(xp, input.astype(wide), dim, correction, keepdim)
+    result = xp.sqrt(squares)
     return narrowed(result, from_numpy_dtype(input.dtype).to_real().numpy_dtype)
 
 
