@@ -107,7 +107,13 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             refuse_shared(op.name, tensors_in(values), out, True)
         if op.follows_out and kwargs.get("dtype") is None:
             values[op.index_of["dtype"]] = out.dtype
-    result = apply(op, values)
+    try:
+        result = apply(op, values)
+    except TypeError:
+        whole = op.with_whole_numbers(values)
+        if whole is None:
+            raise
+        result = apply(op, whole)
     if out is None:
         return result
     kind = kwargs.get("dtype")

@@ -26,7 +26,14 @@ class InplaceOp(Described):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if has_others(args, kwargs):
             return offered(self, args, kwargs)
-        return apply_inplace(self.op, self.op.bind(args, kwargs), self)
+        values = self.op.bind(args, kwargs)
+        try:
+            return apply_inplace(self.op, values, self)
+        except TypeError:
+            whole = self.op.with_whole_numbers(values)
+            if whole is None:
+                raise
+            return apply_inplace(self.op, whole, self)
 
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""

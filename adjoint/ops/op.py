@@ -45,7 +45,13 @@ from adjoint.dtypes import as_real, float64, refusing_forward
 from adjoint.ops.as_method import AsMethod, as_attribute
 from adjoint.ops.composites import OTHER_WORDS, composite as composite
 from adjoint.ops.declaration import DECLARED, Declaration
-from adjoint.ops.plain_numbers import FACTORS, needs_look, numbers_of, plain_number
+from adjoint.ops.plain_numbers import (
+    FACTORS,
+    needs_look,
+    numbers_of,
+    plain_number,
+    whole_numbers,
+)
 from adjoint.ops.signatures import Described, answer_of, of_op
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.tensor import Tensor
@@ -217,6 +223,12 @@ class Op(Described):
                     values[i] = as_real(values[i])
         return values
 
+    def with_whole_numbers(self, values: list[Any]) -> list[Any] | None:
+        """The arguments of a call that was refused, whole numbers as Python's; None if they are."""
+        kinds = numbers_of(self.forward)
+        free = [place for place, _ in self.dims if kinds.get(self.parameters[place]) != "i"]
+        return whole_numbers(values, free)
+
     def run(self, values: list[Any]) -> Any:
         """The call with its arguments in the order of the parameters; how a watcher makes it."""
         return dispatch.apply(self, values)
@@ -332,6 +344,12 @@ class Op(Described):
             if ndim < 0:
                 ndim = rank_of(values[0])
                 counted = list(values)
+            first: Any = dim[0] if isinstance(dim, (tuple, list)) and dim else dim
+            if isinstance(first, bool) and "unbiased" not in self.index_of:  # then it is that
+                raise TypeError(
+                    f"{self.name}(): argument '{self.parameters[parameter]}' must be whole "
+                    f"numbers, not {dim!r}"
+                )
             counted[parameter] = from_end(dim, ndim + more)
         return counted
 

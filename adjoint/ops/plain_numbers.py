@@ -5,7 +5,7 @@ from numbers import Number
 from types import NoneType, UnionType
 from typing import Any, get_args
 
-from adjoint.dtypes import FLOAT, category_of
+from adjoint.dtypes import FLOAT, INTEGER, category_of
 from adjoint.tensors.concrete import read_freely
 from adjoint.tensors.tensor import Tensor
 
@@ -23,6 +23,30 @@ def numbers_of(function: Any) -> dict[str, str]:
         if name != "return" and kinds & _NUMBERS and kinds <= _NUMBERS | {str, NoneType}:
             found[name] = "c" if complex in kinds else "f" if float in kinds else "i"
     return found
+
+
+def whole_numbers(values: list[Any], dims: list[int]) -> list[Any] | None:
+    """The arguments, tensors of one whole number in lists or for dimensions as Python's numbers.
+
+    PyTorch takes them, and truths but in the first place. None if there are none: it is asked when
+    a call has failed, since others need no look at the elements of their lists.
+    """
+    found: list[Any] = list(values)
+    for place, value in enumerate(values):
+        if place and isinstance(value, (list, tuple)):
+            each = [_whole(one, i > 0) for i, one in enumerate(value)]
+            if any(a is not b for a, b in zip(each, value)):
+                found[place] = tuple(each)
+        elif place in dims:
+            found[place] = _whole(value, False)
+    return None if all(a is b for a, b in zip(found, values)) else found
+
+
+def _whole(value: Any, truth: bool) -> Any:
+    if isinstance(value, Tensor):
+        fits = prod(value.shape) == 1 and category_of(value.dtype) == INTEGER
+        return value.item() if fits and read_freely(value) else value
+    return int(value) if truth and isinstance(value, bool) else value
 
 
 def needs_look(value: Any, letter: str) -> bool:

@@ -1,5 +1,7 @@
 """Arguments of another kind than a function takes: the same class of error as PyTorch's."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -273,3 +275,46 @@ def test_a_complex_weight_of_one_number_reaches_all_gradients():
     assert result.item() == 1 + 4j
     result.real.backward()
     assert (x.grad.item(), end.grad.item(), w.grad.item()) == (1.0, 0.0, 2 + 0j)
+
+
+LISTED = {
+    "as_strided": lambda t, x, c: x.as_strided(c(2, 3), c(4, 1)),
+    "expand": lambda t, x, c: x.expand(*c(2, 3, 4)),
+    "flip": lambda t, x, c: x.flip(c(1, 0)),
+    "amax": lambda t, x, c: x.amax(c(1, 0)),
+    "sum": lambda t, x, c: x.sum(c(1, 0)),
+    "squeeze_": lambda t, x, c: x[:1].clone().squeeze_(c(0)),
+    "permute": lambda t, x, c: x.permute(c(1, 0)),
+    "repeat": lambda t, x, c: x.repeat(c(1, 2)),
+    "reshape": lambda t, x, c: x.reshape(c(2, 6)),
+    "view": lambda t, x, c: x.view(*c(2, 6)),
+    "roll": lambda t, x, c: x.roll(c(1, 2), c(1, 0)),
+    "pad": lambda t, x, c: t.nn.functional.pad(x, c(1, 2)),
+    "zeros": lambda t, x, c: t.zeros(c(1, 2)),
+    "fft2": lambda t, x, c: t.fft.fft2(x, c(2, 2)).real,
+    "one dimension": lambda t, x, c: x.sum(c(1)[0]),
+    "one dimension of two": lambda t, x, c: x.softmax(c(1)[0]),
+}
+WHOLE_NUMBERS = {
+    "tensors": lambda t, *v: [t.tensor(a) for a in v],
+    "tensors of one element": lambda t, *v: [t.tensor([a]) for a in v],
+    "bytes": lambda t, *v: [t.tensor(a, dtype=t.uint8) for a in v],
+    "a truth at the end": lambda t, *v: [*v[:-1], True],
+    "parts": lambda t, *v: [t.tensor(float(a)) for a in v],
+}
+
+
+@pytest.mark.parametrize("numbers", WHOLE_NUMBERS)
+@pytest.mark.parametrize("name", LISTED)
+def test_tensors_among_sizes_and_dimensions(name, numbers, torch):
+    answers = []
+    for library in (compat, torch):
+        c = functools.partial(WHOLE_NUMBERS[numbers], library)
+        try:
+            answers.append(LISTED[name](library, library.arange(12.0).view(3, 4), c).tolist())
+        except Exception as error:  # any error is an outcome to be compared
+            answers.append(type(error).__name__)
+    if isinstance(answers[0], str) or isinstance(answers[1], str):
+        assert answers[0] == answers[1]
+    else:
+        np.testing.assert_allclose(*answers, rtol=1e-6)

@@ -388,6 +388,7 @@ def _padded_each(input: Any, input_shape: Any, pad: Any, value: Any) -> Any:
 def constant_pad_nd(xp: Any, input: Array, pad: Any, value: Any = 0) -> Array:
     """input with value around it; pad goes from the last dimension on, and may be negative."""
     _check_padding(pad, input.ndim)
+    pad = [operator.index(each) for each in pad]  # numbers of a narrow type wrap around
     widths = [(0, 0)] * input.ndim
     for i in range(0, len(pad), 2):
         widths[input.ndim - 1 - i // 2] = (pad[i], pad[i + 1])
