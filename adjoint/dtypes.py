@@ -267,6 +267,14 @@ def refuse_factor(factor: object, data_type: Any, name: str = "alpha") -> None:
         raise RuntimeError(f"{name}={factor} does not fit {data_type}; convert the tensors first")
 
 
+def real_factor(number: Any, tensor: Any) -> Any:
+    """A factor of a tensor's elements; refused if it is complex and they are not."""
+    number = as_real(number)
+    if isinstance(number, complex):
+        refuse_factor(number, tensor.dtype, "a factor")
+    return number
+
+
 def refuse_kinds(name: str, value: Any, kinds: str) -> None:
     """Refuse a tensor or array whose data type is of one of the kinds, by NumPy's letters."""
     kind = getattr(value, "dtype", None)

@@ -647,3 +647,20 @@ NAN_SLOPES = {
 @pytest.mark.parametrize("name", NAN_SLOPES)
 def test_slopes_of_nan_are_nan(torch: Any, name: str) -> None:
     same(torch, lambda t: gradient(t, NAN_SLOPES[name], [np.nan, 0.5, 3.0]))
+
+
+@pytest.mark.parametrize("kind", ["bool", "int64", "float16", "complex64"])
+def test_kinds_of_chances(torch: Any, kind: str) -> None:
+    """Floats; the real part of complex ones was taken in silence."""
+    for shape in ((), (2,)):
+        same(torch, lambda t, s=shape: t.ones(2).bernoulli_(t.ones(s).to(getattr(t, kind))))
+    for p in (1j, [1.0], "1"):
+        same(torch, lambda t, v=p: t.ones(2).bernoulli_(v))
+
+
+@pytest.mark.parametrize("offset", [2**62, -(2**62), 2**31, 4, -4, 2])
+def test_diagonals_far_away(torch: Any, offset: int) -> None:
+    """They are empty."""
+    same(torch, lambda t: t.ones(3, 4).diagonal(offset))
+    same(torch, lambda t: t.diag(t.ones(3, 4), offset))
+    same(torch, lambda t: gradient(t, lambda t, x: x.view(2, 2).diagonal(offset), [0.0] * 4))

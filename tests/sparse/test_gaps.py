@@ -69,6 +69,25 @@ CASES = {
 }
 
 
+def test_the_order_of_what_narrow_copy_picks(torch: Any) -> None:
+    """That of its indices, if it was before."""
+    for t in (compat, torch):
+        picked = t.ones(2, 3, 2).to_sparse().narrow_copy(1, 1, 2)
+        assert picked.is_coalesced() and picked.indices()[0].tolist() == [0] * 4 + [1] * 4
+
+
+@pytest.mark.parametrize("factor", [1j, 2 + 0j, 2.5])
+def test_complex_factors_of_real_products(torch: Any, factor: Any) -> None:
+    for call in (
+        lambda t: t.sparse.addmm(t.ones(2, 2), t.eye(2).to_sparse(), t.ones(2, 2), alpha=factor),
+        lambda t: t.addmm(t.ones(2, 2), t.eye(2).to_sparse(), t.ones(2, 2), alpha=factor),
+        lambda t: t.sparse.sampled_addmm(
+            t.eye(2).to_sparse_csr(), t.ones(2, 3), t.ones(3, 2), alpha=factor
+        ),
+    ):
+        compared(torch, call, flag=False)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_as_in_torch(torch: Any, name: str) -> None:
     compared(torch, CASES[name], flag=False)

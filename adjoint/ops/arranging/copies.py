@@ -60,7 +60,9 @@ def _narrow(input: Value, dim: int, start: Any, length: int) -> Value:
             f"narrow_copy(): {length} elements from {start} are not in a dimension of "
             f"{input.shape[dim]}"
         )
-    return index_select(input, dim, Tensor(input.layer.xp.arange(first, first + length), AS_IS))
+    rows = Tensor(input.layer.xp.arange(first, first + length), AS_IS)
+    picked: Any = index_select(input, dim, rows)
+    return picked.coalesce() if input.is_coalesced() else picked
 
 
 def _view(input: Any, size: Any) -> Any:

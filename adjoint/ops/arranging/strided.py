@@ -23,6 +23,12 @@ def _diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
     return first, second
 
 
+def _diagonal_of(shape: Any, offset: int, dim1: int, dim2: int) -> tuple[int, int, int]:
+    """Which diagonal of which dimensions; all beyond the corners are as empty as the next one."""
+    first, second = _diagonal_dims(dim1, dim2, len(shape))
+    return max(-shape[first], min(offset, shape[second])), first, second
+
+
 @linear(
     input=lambda grad, input_shape, offset, dim1, dim2: diagonal_place(
         grad, input_shape, offset, dim1, dim2
@@ -32,7 +38,7 @@ def _diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 )
 def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A view of a diagonal of dim1 and dim2, as the last dimension."""
-    first, second = _diagonal_dims(dim1, dim2, input.ndim)
+    offset, first, second = _diagonal_of(input.shape, offset, dim1, dim2)
     return xp.writable(xp.diagonal(input, offset, first, second), input)
 
 
@@ -47,7 +53,7 @@ def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 
 )
 def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, dim2: int) -> Array:
     """Zeros of `shape` with input on a diagonal: the gradient of diagonal."""
-    first, second = _diagonal_dims(dim1, dim2, len(shape))
+    offset, first, second = _diagonal_of(shape, offset, dim1, dim2)
     lead = tuple(n for d, n in enumerate(shape) if d not in (first, second))
     zeros = xp.zeros((*lead, shape[first], shape[second]), input.dtype)
     return xp.moveaxis(xp.with_diagonal(zeros, input, offset), (-2, -1), (first, second))
@@ -64,7 +70,7 @@ def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, di
 )
 def diagonal_copy(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A copy of a diagonal of dim1 and dim2, as the last dimension."""
-    first, second = _diagonal_dims(dim1, dim2, input.ndim)
+    offset, first, second = _diagonal_of(input.shape, offset, dim1, dim2)
     return xp.array(xp.diagonal(input, offset, first, second))
 
 

@@ -15,7 +15,7 @@ from adjoint.backends.chance import Even, Normal, cast
 from adjoint.backends.numpy import host as np
 from adjoint.call.out import write_out
 from adjoint.call.rule import FRONT, LEAD
-from adjoint.dtypes import BOOL, FLOAT, category_of, from_numpy_dtype
+from adjoint.dtypes import BOOL, FLOAT, category_of, from_numpy_dtype, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import clone, finfo, zeros_of
 from adjoint.ops.arranging.shape import reshape
@@ -134,6 +134,9 @@ def _bernoulli_input(xp: Any, input: Array, generator: Any = None) -> Array:
 
 def _flipped(xp: Any, like: Any, p: Any, generator: Any) -> Any:
     """Coin flips in the shape and data type of an array."""
+    refuse_kinds("bernoulli", p, "cbiu")
+    if not (hasattr(p, "dtype") or isinstance(p, (int, float))):
+        raise TypeError(f"bernoulli(): p must be a real number or a Tensor, not {p!r}")
     if isinstance(p, (int, float)):
         _check_probability(np.asarray(p))
         found = xp.flips(chosen(generator), like.shape, float(p))

@@ -3,7 +3,7 @@
 import builtins
 from typing import Any
 
-from adjoint.dtypes import FLOAT, int64
+from adjoint.dtypes import FLOAT, int64, real_factor
 from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import cat, permute, reshape, transpose, unsqueeze
@@ -222,6 +222,7 @@ def _addmm(input: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> A
     product = matmul(mat1, mat2)
     if sparse_of(product) is not None:
         product = dense(product)
+    alpha, beta = real_factor(alpha, mat1), real_factor(beta, mat1)
     scaled = product if alpha == 1 else product * alpha
     return scaled if beta == 0 else scaled + (input if beta == 1 else input * beta)
 

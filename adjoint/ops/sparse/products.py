@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.call.arguments import conj
 from adjoint.call.context import is_recording
-from adjoint.dtypes import FLOAT
+from adjoint.dtypes import FLOAT, real_factor
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import sparse_coo, sparse_csr, strided
 from adjoint.ops.arranging.indexing import index_select
@@ -145,7 +145,7 @@ def addmm(
 ) -> Value:
     """beta * input + alpha * (mat1 @ mat2), mat1 being sparse; its gradient is as sparse."""
     product = mm(mat1, mat2)
-    return input * beta + product * alpha
+    return input * real_factor(beta, mat1) + product * real_factor(alpha, mat1)
 
 
 def sampled_addmm(
@@ -170,7 +170,10 @@ def sampled_addmm(
     same_dtype(input, mat1)
     rows, columns = _rows_and_columns(input)
     terms = index_select(mat1, 0, rows) * index_select(t(mat2), 0, columns)
-    made = with_elements(elements_of(input) * beta + total(terms, 1) * alpha, input.detach())
+    made = with_elements(
+        elements_of(input) * real_factor(beta, mat1) + total(terms, 1) * real_factor(alpha, mat1),
+        input.detach(),
+    )
     return made if out is None else _written("sparse.sampled_addmm", made, out)
 
 
