@@ -12,16 +12,20 @@ from adjoint.call.overriding import is_overriding, offered, seen_by_mode
 from adjoint.tensors.tensor import Tensor
 
 _NAMES = (
-    *("__array__", "__bool__", "__contains__", "__deepcopy__", "__float__", "__format__"),
-    *("__int__", "__len__", "__reduce_ex__", "__repr__", "__reversed__", "_is_view", "copy_"),
-    *("data_ptr", "detach", "detach_", "dim"),
-    *("element_size", "get_device", "is_contiguous", "is_inference", "is_set_to", "item", "numpy"),
+    *("__array__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__"),
+    *("__dlpack__", "__dlpack_device__", "__float__", "__format__", "__index__", "__int__"),
+    *("__invert__", "__len__", "__reduce_ex__", "__repr__", "__reversed__", "_coalesced_"),
+    *("_indices", "_is_view", "_nnz", "_values", "copy_", "data_ptr", "detach", "detach_", "dim"),
+    *("element_size", "get_device", "is_contiguous", "is_inference", "is_set_to", "is_shared"),
+    *("item", "numpy"),
     *("register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "resize_"),
     *(
         "new_tensor",
         "resize_as_",
         "retain_grad",
+        "share_memory_",
         "size",
+        "storage",
         "storage_offset",
         "stride",
         "tolist",

@@ -513,3 +513,45 @@ def test_a_mode_is_told_of_out():
         compat.cumsum(numbers, 0, out=room)
     assert seen == [("add", ["out"]), ("cumsum", ["out"])]
     assert room.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "rest"),
+    [
+        ("batch_norm", 5, (True, 0.1, 1e-5, True)),
+        ("instance_norm", 5, (True, 0.1, 1e-5, True)),
+        ("binary_cross_entropy_with_logits", 4, (1,)),
+        ("triplet_margin_loss", 3, ()),
+        ("convolution", 3, ([1], [0], [1], False, [0], 1)),
+        ("gru", 2, ([NAMED], True, 1, 0.1, True, True, True)),
+        ("frobenius_norm", 1, (0,)),
+        ("native_channel_shuffle", 1, (2,)),
+        ("get_device", 1, ()),
+        ("result_type", 2, ()),
+        ("sym_max", 2, ()),
+        ("sym_ite", 3, ()),
+    ],
+)
+def test_functions_with_other_arguments_are_asked_about_by_themselves(torch, name, count, rest):
+    args = (NAMED,) * count + rest
+    for library in (torch, compat):
+        found = getattr(library, name)(*args)
+        assert found[:3] == (name, (Named,), args) and not found[3]
+
+
+OTHERS = """
+    __complex__ __dir__ __dlpack__ __dlpack_device__ __index__ __invert__ _indices _nnz _values
+    is_shared share_memory_ storage
+"""
+
+
+@pytest.mark.parametrize("method", OTHERS.split())
+def test_methods_that_are_no_functions_are_asked_about(torch, method):
+    for library in (torch, compat):
+
+        class Answering(library.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return func.__name__
+
+        assert getattr(library.ones(2).as_subclass(Answering), method)() == method

@@ -1,5 +1,6 @@
 """torch._VF: private and old spellings of operations that adjoint has under a public name."""
 
+import inspect
 from typing import Any
 
 from adjoint.call.out import write_out
@@ -11,6 +12,7 @@ from adjoint.compat.recurrent_functions import (
     rnn_tanh as rnn_tanh,
 )
 from adjoint.dtypes import bool_
+from adjoint.ops.composites import overridable
 from adjoint.ops.elementwise.activation import relu
 from adjoint.ops.elementwise.arithmetic import add
 from adjoint.ops.matrices import matrix_norms
@@ -117,3 +119,8 @@ def _matrix_norm(input: Tensor, kind: str, dim: Any, keepdim: bool) -> Tensor:
 def _require_bools(name: str, input: Tensor) -> None:
     if input.dtype is not bool_:
         raise RuntimeError(f"{name}(): expected a tensor of bools, got {input.dtype.name}")
+
+
+for _name, _value in tuple(globals().items()):
+    if inspect.isfunction(_value) and _value.__module__.startswith("adjoint.compat"):
+        globals()[_name] = overridable(_value)

@@ -141,16 +141,19 @@ def _as_one_type(a: Any, b: Any) -> tuple[Any, Any]:
     return (float(a), float(b)) if float in (type(a), type(b)) else (a, b)
 
 
+@overridable
 def sym_max(a: Any, b: Any) -> Any:
     """The larger of two numbers, as a float if one is."""
     return max(_as_one_type(a, b))
 
 
+@overridable
 def sym_min(a: Any, b: Any) -> Any:
     """The smaller of two numbers, as a float if one is."""
     return min(_as_one_type(a, b))
 
 
+@overridable
 def sym_ite(b: bool, t: Any, f: Any) -> Any:
     """One of two values."""
     return t if b else f

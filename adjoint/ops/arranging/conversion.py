@@ -521,6 +521,7 @@ def element_size(self: Tensor) -> int:
     return self.dtype.itemsize
 
 
+@overridable
 def get_device(self: Tensor) -> int:
     """The number of its device; -1 in main memory, and where there is none."""
     where = self.device
@@ -532,6 +533,7 @@ def get_device(self: Tensor) -> int:
 # ---- data types ----
 
 
+@overridable
 def result_type(tensor: Any, other: Any) -> dtype:
     """The data type of an operation between two tensors or numbers."""
     dimensioned: list[dtype] = []
