@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
-from adjoint.creation.factories import full_like
+from adjoint.creation.factories import full_like, normal
 from adjoint.distributions import constraints
 from adjoint.distributions.distribution import Distribution, ExponentialFamily
 from adjoint.distributions.gammas import Chi2
@@ -70,8 +70,9 @@ class Normal(_Centred, ExponentialFamily):
 
     def sample(self, sample_shape: Any = _NONE) -> Any:
         """Samples, of shape sample_shape + batch_shape."""
+        shape = self._extended_shape(sample_shape)
         with no_grad():
-            return self.rsample(sample_shape)
+            return normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = _NONE) -> Any:
         """Samples with gradients."""

@@ -494,6 +494,9 @@ VALUED: dict[str, Any] = {
 DRAWN: dict[str, Any] = {
     "dropout": lambda torch, x: torch.nn.functional.dropout(x, 0.3).sum(),
     "rrelu": lambda torch, x: torch.nn.functional.rrelu(-x, training=True).sum(),
+    "normal samples": lambda torch, x: (
+        torch.distributions.Normal(x, x + 1, validate_args=False).sample((2,)) * x
+    ).sum(),
     "dropout by half": lambda torch, x: torch.nn.functional.dropout(x).sum(),
     "dropout in place": lambda torch, x: torch.nn.functional.dropout(x * 1, inplace=True).sum(),
     "dropout of channels": lambda torch, x: torch.nn.functional.dropout1d(x, 0.3).sum(),
