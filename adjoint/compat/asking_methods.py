@@ -11,28 +11,18 @@ from typing import Any
 from adjoint.call.overriding import is_overriding, offered, seen_by_mode
 from adjoint.tensors.tensor import Tensor
 
-_NAMES = (
-    *("__array__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__"),
-    *("__dlpack__", "__dlpack_device__", "__float__", "__format__", "__index__", "__int__"),
-    *("__invert__", "__len__", "__reduce_ex__", "__repr__", "__reversed__", "_coalesced_"),
-    *("_indices", "_is_view", "_nnz", "_values", "copy_", "data_ptr", "detach", "detach_", "dim"),
-    *("element_size", "get_device", "is_contiguous", "is_inference", "is_set_to", "is_shared"),
-    *("item", "numpy"),
-    *("register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "resize_"),
-    *(
-        "new_tensor",
-        "resize_as_",
-        "retain_grad",
-        "share_memory_",
-        "size",
-        "storage",
-        "storage_offset",
-        "stride",
-        "tolist",
-        "type",
-        "untyped_storage",
-    ),
-)
+_LISTED = """
+    __array__ __bool__ __complex__ __contains__ __deepcopy__ __dir__ __dlpack__ __dlpack_device__
+    __float__ __format__ __index__ __int__ __invert__ __len__ __reduce_ex__ __repr__ __reversed__
+    _coalesced_ _indices _is_view _nnz _values apply_ ccol_indices coalesce col_indices
+    const_data_ptr copy_ crow_indices data_ptr dense_dim detach detach_ dim dim_order element_size
+    get_device indices is_coalesced is_contiguous is_inference is_pinned is_set_to is_shared item
+    ndimension new_tensor numpy pin_memory register_hook register_post_accumulate_grad_hook
+    requires_grad_ resize_ resize_as_ retain_grad row_indices share_memory_ size sparse_dim storage
+    storage_offset storage_type stride to_dense to_sparse to_sparse_coo tolist type untyped_storage
+    values
+"""
+_NAMES = tuple(_LISTED.split())
 
 ATTRIBUTES = (
     *("H", "T", "_backward_hooks", "_base", "_post_accumulate_grad_hooks", "_version", "data"),

@@ -19,6 +19,7 @@ from adjoint.dtypes import BOOL, FLOAT, category_of, from_numpy_dtype, refuse_ki
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.conversion import clone, finfo, zeros_of
 from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.composites import overridable
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.comparison import eq, ne
 from adjoint.ops.op import composite, general
@@ -626,13 +627,5 @@ def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Value, 
     return mul(input, factor), ne(factor, 0)
 
 
-METHODS: dict[str, Any] = {
-    "bernoulli_": bernoulli_,
-    "cauchy_": cauchy_,
-    "exponential_": exponential_,
-    "geometric_": geometric_,
-    "log_normal_": log_normal_,
-    "normal_": normal_,
-    "random_": random_,
-    "uniform_": uniform_,
-}
+_FILLERS = (bernoulli_, cauchy_, exponential_, geometric_, log_normal_, normal_, random_, uniform_)
+METHODS: dict[str, Any] = {each.__name__: overridable(each) for each in _FILLERS}
