@@ -143,6 +143,7 @@ class Upper:
         self.seen_out: Any = None
         # A function as PyTorch composes it, where others see its steps, else NotImplemented.
         self.composed: Any = None
+        self.recurrent: Any = None  # answers PyTorch's function of a kind of recurrent layers
         # Ops that are several nodes in PyTorch, taken apart where modes see a recorded call.
         self.apart: dict[str, Any] = {}
         # Whether a group of parameters makes an optimizer's step as PyTorch does, for modes to see.

@@ -557,3 +557,28 @@ def test_methods_that_are_no_functions_are_asked_about(torch, method):
 
         asked = getattr(library.ones(2).as_subclass(Answering), method)()
         assert asked == getattr(library.Tensor, method)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_layers_over_sequences_are_one_call(torch, kind):
+    found, log = [], []
+    for library in (torch, compat):
+
+        class Logging(library.overrides.TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                if func.__name__ in ("lstm", "gru", "rnn_tanh", "lstm_gates", "gru_gates"):
+                    given = [each for each in args if isinstance(each, (bool, int, float))]
+                    log.append((func.__name__, len(args), *given))
+                return func(*args, **(kwargs or {}))
+
+        log.clear()
+        layer = getattr(library.nn, kind)(4, 2, 2, bidirectional=True).eval()
+        input = library.ones(3, 2, 4)
+        packed = library.nn.utils.rnn.pack_padded_sequence(input, [3, 2])
+        plain = layer(input), layer(packed)
+        with Logging():
+            seen = layer(input), layer(packed)
+        assert library.equal(seen[0][0], plain[0][0])
+        assert library.equal(seen[1][0][0], plain[1][0].data)
+        found.append(log[:])
+    assert found[0] == found[1] and len(log) == 2

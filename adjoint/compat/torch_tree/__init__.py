@@ -45,6 +45,7 @@ from adjoint.ops.matrices.matmul import mm
 from adjoint.ops.reducing.segments import segment_reduce
 from adjoint.ops.sampling import implicit
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 # Names whose modules are loaded when they are first used, so that importing torch stays quick.
 _AUTOCAST = "adjoint.amp.autocast_mode"
@@ -124,6 +125,9 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *_LATER]
+
+
+upper.recurrent = lambda name: getattr(importlib.import_module(f"{__name__}._VF"), name)
 
 
 def _has_compatible_shallow_copy_type(input: Any, from_: Any) -> bool:

@@ -5,6 +5,7 @@ import warnings
 from typing import Any, ClassVar
 
 from adjoint.call.context import current
+from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.creation.factories import empty, zeros
 from adjoint.nn import init
 from adjoint.nn.functional import dropout
@@ -80,10 +81,19 @@ def _run(step: Any, steps: list[Any], states: States, weights: dict[str, Any], b
 
 
 def along_sequences(layer: "RNNBase", input: Any, states: States, sizes: Any = None) -> Any:
-    """Outputs and last states in PyTorch's steps, where others see them; else NotImplemented.
+    """Outputs and last states from others, or in steps that they see; else NotImplemented.
 
     The input is packed if there are sizes, those of its steps.
     """
+    weights = [weight for weights in layer.all_weights for weight in weights]
+    if upper.recurrent is not None and answered_elsewhere((input, *states, weights), {}):
+        args = [input, states if layer.mode == "LSTM" else states[0], weights]
+        args += [layer.bias, layer.num_layers, float(layer.dropout), layer.training]
+        args += [layer.bidirectional, layer.batch_first]
+        if sizes is not None:
+            args = [input, sizes, *args[1:-1]]
+        found = offered(upper.recurrent(layer.mode.lower()), tuple(args), {})
+        return found[0], tuple(found[1:])
     if upper.composed is None:
         return NotImplemented
     given = (layer, input, states, sizes, layer.all_weights)
