@@ -40,7 +40,7 @@ def compile(model: Any = None, **options: Any) -> Any:
         return compiled(model, **options)
     except ImportError as error:
         _logger.warning("torch.compile leaves %r as it is: %s", model, error)
-        return model
+        return compiled(model, backend="eager")
 
 
 def unchanged(function: Any = None, *args: Any, **options: Any) -> Any:

@@ -74,20 +74,27 @@ def compile(
     for option, number in (("limit", limit), ("warm_up", warm_up)):
         if not isinstance(number, int) or number < 0:
             raise ValueError(f"compile: {option} must be a number of calls, got {number!r}")
-    if disable or backend in EAGER_BACKENDS:
+    if disable:
         return function
+    if backend in EAGER_BACKENDS:
+        return _around(function, function)
     graphs = backend in GRAPH_BACKENDS
     if graphs:
         _require_gpu()
     else:
         _require_jax()
     spread = _spread_over(mesh, shard, graphs)
-    compiled = Compiled(function, fallback, limit, warm_up, spread, graphs, fullgraph)
-    if hasattr(function, "named_parameters") and not isinstance(function, type):
-        from adjoint.compiling.modules import CompiledModule  # nn is loaded where modules are
+    call = Compiled(function, fallback, limit, warm_up, spread, graphs, fullgraph)
+    return _around(function, call)
 
-        return CompiledModule(function, compiled)
-    return compiled
+
+def _around(function: Any, call: Any) -> Any:
+    """What a function is called by; of a module, a module around it that is called so."""
+    if hasattr(function, "named_parameters") and not isinstance(function, type):
+        from adjoint.compiling.modules import OptimizedModule  # nn is loaded where modules are
+
+        return OptimizedModule(function, call)
+    return call
 
 
 def _require_jax() -> None:

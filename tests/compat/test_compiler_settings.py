@@ -1,6 +1,7 @@
 """torch.compiler: stances, backends, and settings that programs save, set and restore."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -123,6 +124,43 @@ def test_stances_end_where_they_should(library):
     with pytest.raises(RuntimeError):
         stance("nonsense")
         library.compile(lambda x: x, backend="eager" if library is not compat else "xla")(1)
+
+
+@pytest.mark.parametrize("options", [{}, {"backend": "eager"}])
+def test_a_compiled_module_is_one_around_the_other(library, options):
+    model = library.nn.Sequential(library.nn.Linear(2, 3))
+    made = library.compile(model, **options)
+    assert type(made).__name__ == "OptimizedModule"
+    for place in (library._dynamo, library._dynamo.eval_frame):
+        assert isinstance(made, place.OptimizedModule)
+    assert made._orig_mod is model
+    assert list(made.state_dict()) == ["_orig_mod.0.weight", "_orig_mod.0.bias"]
+    made.note = 3
+    assert (model.note, made.note, len(made)) == (3, 3, 1)
+    del made.note
+    assert not hasattr(model, "note")
+    assert "append" in dir(made)
+    made.eval()
+    assert not model.training
+    assert not made.training
+    model.train()
+    assert made.training
+    assert bool(library.compile(library.nn.ReLU(), **options)._orig_mod)
+    assert library.compile(model, disable=True) is model
+
+
+def test_a_module_that_compiles_itself_may_read_values(library):
+    class Model(library.nn.Module):
+        def forward(self, x):
+            return x + 1 if x.sum().item() > 0 else x - 1
+
+    model = Model()
+    assert model._compiled_call_impl is None
+    model.compile(**({} if library is compat else {"backend": "eager"}))
+    assert model._compiled_call_impl is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert [model(library.ones(1)).item() for _ in range(3)] == [2.0] * 3
 
 
 def test_backends(library):

@@ -7,7 +7,7 @@ from adjoint.autograd.graph import MutationContext
 from adjoint.autograd.node import Node
 from adjoint.compat.methods.autograd import FUNCTION_CTX, MUTATION_CONTEXT, NODE
 from adjoint.compat.methods.library import CUSTOM_OP
-from adjoint.compat.methods.nn import INSTANCE_NORM, MODULE, RNN_BASE
+from adjoint.compat.methods.nn import INSTANCE_NORM, MODULE, MODULE_REPLACED, RNN_BASE
 from adjoint.compat.methods.optim import OPTIMIZER
 from adjoint.compat.methods.tensor import REPLACED, TENSOR
 from adjoint.library.custom_op import CustomOpDef
@@ -37,6 +37,7 @@ def attach() -> None:
     give(Node, NODE)
     give(FunctionCtx, FUNCTION_CTX)
     give(MutationContext, MUTATION_CONTEXT)
+    give(Module, MODULE_REPLACED, replacing=True)
     give(Module, MODULE)
     give(InstanceNorm, INSTANCE_NORM)
     give(RNNBase, RNN_BASE)

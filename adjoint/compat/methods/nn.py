@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.autograd.hooks import RemovableHandle
+from adjoint.compat import no_compiler
 from adjoint.compat.torch_tree.nn.modules.module import BackwardHook, Chosen, LastNodeHook
 
 
@@ -21,7 +22,15 @@ def _chosen(table: str, option: str) -> property:
     return property(lambda module: Chosen(getattr(module, table), option))
 
 
+def compile(self: Any, **options: Any) -> None:
+    """Compile the calls of this module, with the options of `torch.compile`."""
+    fields = self.__dict__
+    fields["_compiled_call_impl"] = fields["forward"] = no_compiler.compile(self.forward, **options)
+
+
+MODULE_REPLACED: dict[str, Any] = {"compile": compile}
 MODULE: dict[str, Any] = {
+    "_compiled_call_impl": None,
     "register_backward_hook": register_backward_hook,
     "_forward_hooks_with_kwargs": _chosen("_forward_hooks", "with_kwargs"),
     "_forward_hooks_always_called": _chosen("_forward_hooks", "always_call"),
