@@ -187,6 +187,10 @@ def prepare(
         before = writes.replaced.get(id(old))  # by another leaf, which shares the gradient
         total = total_of(sums, leaf, old, array, False) if before is None else before + array
         writes.replaced[id(old)] = total
+        tracing = current().tracing
+        if tracing is not None:  # who shares its memory sees it change
+            writes.call((tracing.put, old, total))
+            return
         writes.set(old, "array", total)
         writes.set(old, "known", None)
 

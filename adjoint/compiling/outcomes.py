@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from typing import Any
 
+from adjoint.autograd.node import edge_node
 from adjoint.backends import xla
 from adjoint.backends.meshes import pinned
 from adjoint.call.layers import Ground
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import HostCall
 from adjoint.compiling.memory import overlap
-from adjoint.compiling.places import Argument, Held, Lifted, Place, Shown
+from adjoint.compiling.places import Argument, Held, Lifted, Part, Place, Shown
 from adjoint.compiling.reads import held_at
 from adjoint.device import device
 from adjoint.pytree import tree_flatten
@@ -34,6 +35,8 @@ class Outcome:
         self.packing: Any = None
         self.rest: Any = None  # where the program rests, if gradients are asked for later
         self.bound: list[tuple[Any, Any, int, Any]] = []  # who holds what: which is made, or is
+        # New tensors whose history is gone: which, names of its last and a freed node, where from.
+        self.gone: list[tuple[int, str, str, list[Any]]] = []
         self.flags: list[tuple[Place, bool]] = []  # whose requires_grad was set
         self.staying: set[int] = set()  # the outputs that belong to tensors on XLA
         self._slots: dict[int, int] = {}
@@ -116,24 +119,33 @@ def _place_of(tracing: Any, tensor: Any) -> Place | None:
 
 
 def _shown(tracing: Any, leaf: Any, returned: set[int], outcome: Outcome) -> tuple[Any, Any] | None:
-    """The answer that a result without history is, if it shares the memory of another tensor.
+    """The answer that a result is which shares the memory of another tensor.
 
     That may be one from outside, or another new one among the results.
     """
-    extras = leaf.extras
-    base, steps = (None, ()) if extras is None else (extras.base, extras.steps)
-    if base is None:
-        base = tracing.sharing.get(id(leaf), [None])[0]
-    if leaf.needs_grad or base is None or base is leaf:
+    leaf.current_array()
+    base, steps, apart = tracing.memory_of(leaf)
+    if base is leaf or not _is_made_again(leaf, base, apart):
         return None
+    part = Part(steps, apart, leaf.needs_grad, leaf.node is not None)
     record = tracing.lifted.get(id(base))
     if record is not None:
-        if not steps and type(record.array) is not NDARRAY:  # where detach() shares nothing
+        if apart and type(record.array) is not NDARRAY:  # where detach() shares nothing
             return None
-        return -1, Shown(record.place, steps)
-    if id(base) not in returned or base.needs_grad:
-        return None
-    return outcome.slot(base), steps
+        return -1, Shown(record.place, part)
+    return (outcome.slot(base), part) if id(base) in returned else None
+
+
+def _is_made_again(leaf: Any, base: Any, apart: bool) -> bool:
+    """Whether the steps of a view give all of its history: that of its base, without hooks."""
+    node, end = leaf.node, edge_node(base)
+    if node is None:
+        return True
+    while node is not end:
+        if apart or node is None or node.hooks is not None or node.edge_count != 1:
+            return False
+        node = node.next0
+    return True
 
 
 def _refuse_shared(records: list[Lifted]) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from adjoint.autograd.grad_mode import set_grad_enabled
 from adjoint.compiling.reads import held_at
 from adjoint.tensors.core import TensorCore
 from adjoint.tensors.views import replay
@@ -63,26 +64,43 @@ class Held(Place):
         return held_at(self.holder, self.key)
 
 
+class Part:
+    """How a tensor shows the memory of another: detached or not, and by which view operations."""
+
+    __slots__ = ("apart", "needs_grad", "recorded", "steps")
+
+    def __init__(
+        self, steps: tuple[Any, ...], apart: bool, needs_grad: bool, recorded: bool
+    ) -> None:
+        self.steps = steps
+        self.apart = apart
+        self.needs_grad = needs_grad
+        self.recorded = recorded  # whether with a history
+
+    def of(self, tensor: Any) -> Any:
+        """It, of the tensor of a call."""
+        if self.apart:
+            tensor = replay(tensor.detach(), self.steps)
+            return tensor.requires_grad_() if self.needs_grad else tensor
+        if not self.needs_grad:
+            return replay(tensor, self.steps)
+        with set_grad_enabled(self.recorded):
+            return replay(tensor, self.steps)
+
+
 class Shown(Place):
-    """What shares the memory of another tensor: a view, or by no steps at all a detached one."""
+    """What shares the memory of another tensor."""
 
-    __slots__ = ("owner", "steps")
+    __slots__ = ("owner", "part")
 
-    def __init__(self, owner: Place, steps: tuple[Any, ...]) -> None:
+    def __init__(self, owner: Place, part: Part) -> None:
         super().__init__(None)
         self.owner = owner
-        self.steps = steps
+        self.part = part
 
     def found(self, arguments: list[Any]) -> Any:
         """See Place."""
-        return shown(self.owner.found(arguments), self.steps)
-
-
-def shown(tensor: Any, steps: tuple[Any, ...] | None) -> Any:
-    """What shares the memory of a tensor; itself, if there is nothing said of steps."""
-    if steps is None:
-        return tensor
-    return replay(tensor, steps) if steps else tensor.detach()
+        return self.part.of(self.owner.found(arguments))
 
 
 def same_at_every_call(places: list[Place]) -> list[Any] | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.autograd.provenance import INTERPRETED
 from adjoint.backends import xla
+from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.copies import Copies
 from adjoint.compiling.errors import OutdatedError
 from adjoint.compiling.guards import listed
@@ -22,15 +23,15 @@ from adjoint.compiling.places import (
     Place,
     Shown,
     same_at_every_call,
-    shown,
 )
 from adjoint.compiling.reads import putting
 from adjoint.compiling.repeated import BLANK, Kept, Repeated, Replacing
-from adjoint.compiling.resuming import Resumed
-from adjoint.nn.parameter import Parameter
+from adjoint.compiling.resuming import Going, Resumed
 from adjoint.optim.writes import write_at_once
-from adjoint.tensors.core import NDARRAY, counting, have_kept, renew, set_attribute
+from adjoint.tensors.core import NDARRAY, Spec, counting, have_kept, renew, set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
+
+_np: Any = numpy_backend.xp
 
 
 class Program:
@@ -77,7 +78,20 @@ class Program:
         self.kinds = {
             n: type(each) for n, each in enumerate(outcome.tensors) if _has_class_of_its_own(each)
         }
-        self.inferred = [n for n, each in enumerate(outcome.tensors) if each.inference]
+        # Attributes of new tensors, where they are not those of most; and versions.
+        self.marks: list[tuple[int, str, bool]] = []
+        answered = {slot for slot, _ in outcome.answers if slot >= 0}
+        versions = [(slot, outcome.tensors[slot].version()) for slot in answered]
+        self.versions = [each for each in versions if each[1]]
+        for number, each in enumerate(outcome.tensors):
+            if each.inference:
+                self.marks.append((number, "inference", True))
+            if each.needs_grad and each.node is None:
+                self.marks.append((number, "needs_grad", True))
+        self.gone = [
+            (slot, Going(label, freed_by, self._spec_of(outcome.tensors[slot]), places))
+            for slot, label, freed_by, places in outcome.gone
+        ]
         self.tree = outcome.tree
         flat = self.tree.num_nodes == self.tree.num_leaves + 1
         self.kind = self.tree.type if flat or self.tree.is_leaf() else object  # how it is put up
@@ -110,6 +124,11 @@ class Program:
         plain = plain and self.xla.only is not None and self.rest is None
         if plain and self.on_xla and not INTERPRETED:
             self.overwriting = self._overwriting(tracing, outcome, traced.out_avals)
+
+    def _spec_of(self, tensor: Any) -> Spec:
+        """What a new tensor will look like."""
+        xp = xla.backend.xp if self.on_xla else _np
+        return Spec(xp.zeros(tensor.array.shape, tensor.array.dtype))
 
     # ---- before ----
 
@@ -385,11 +404,16 @@ class Program:
         leaves = made
         for slot, kind in self.kinds.items():
             made[slot] = made[slot].as_subclass(kind)
-        for slot in self.inferred:
-            made[slot].inference = True
+            made[slot].rare().base = None  # of what nobody else has
+        for slot, name, value in self.marks:
+            set_attribute(made[slot], name, value)
+        for slot, going in self.gone:
+            made[slot].node, made[slot].needs_grad = going.node(arguments), True
+        for slot, version in self.versions:
+            made[slot].counter().value = version
         if not self.in_order:
             leaves = [
-                shown(made[slot], what)
+                (made[slot] if what is None else what.of(made[slot]))
                 if slot >= 0
                 else what.found(arguments)
                 if isinstance(what, Place)
@@ -430,4 +454,4 @@ class Program:
 
 def _has_class_of_its_own(tensor: Any) -> bool:
     """Whether a new tensor is of a class of the user's, as results of such tensors are."""
-    return type(tensor) is not Tensor and not isinstance(tensor, Parameter)
+    return type(tensor) is not Tensor

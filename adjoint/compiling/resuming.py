@@ -4,11 +4,13 @@ from typing import Any
 
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.function import Function, once_differentiable
-from adjoint.autograd.node import edge_node
+from adjoint.autograd.node import Node, edge_node, next_sequence_number
+from adjoint.autograd.saved_tensors import freed
 from adjoint.backends import xla
 from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import OnHost
 from adjoint.compiling.outcomes import Outcome
+from adjoint.compiling.places import Place
 from adjoint.ops.arranging.shape import select, stack
 from adjoint.tensors.tensor import AS_IS, Tensor
 
@@ -26,16 +28,61 @@ class Rest:
         self.specs: list[Any] = []  # of the new tensors: shape and data type
 
 
+class Gone(Node):
+    """Stands for a graph that a backward pass of the program has gone through, and let go of."""
+
+    def __init__(self, label: str, freed_by: str, spec: Any, before: list[Any]) -> None:
+        super().__init__(next_sequence_number())
+        self.label = label
+        self.freed_by = freed_by
+        self.spec = spec
+        self.released = True
+        for node, number in before:
+            self.add_edge(node, number)
+
+    def name(self) -> str:
+        """The name of the last of its nodes."""
+        return self.label
+
+    def apply(
+        self, grads: list[Any], create_graph: bool, wanted: list[bool] | None = None
+    ) -> list[Any]:
+        raise freed(self.freed_by)
+
+
+class Going:
+    """What makes such a node at each call; what is behind it at every call is one node for all."""
+
+    def __init__(self, label: str, freed_by: str, spec: Any, places: list[Any]) -> None:
+        same = [place.tensor for place in places if type(place) is Place]
+        edges = [(edge_node(tensor), tensor.output_number) for tensor in same]
+        self.fixed = [(Gone(label, freed_by, spec, edges), 0)] if edges else []
+        self.looks = label, freed_by, spec
+        self.places = [place for place in places if type(place) is not Place]
+
+    def node(self, arguments: list[Any]) -> Gone:
+        """The node of a call."""
+        found = [place.found(arguments) for place in self.places]
+        edges = [(edge_node(tensor), tensor.output_number) for tensor in found]
+        return Gone(*self.looks, self.fixed + edges)
+
+
 def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
     """Trace the backward of the results of a trace; the outputs that come of it."""
     returned = {slot for slot, _ in outcome.answers if slot >= 0}
     returned.update(slot for _, _, slot, _ in outcome.bound if slot >= 0)
-    slots = [
-        slot
-        for slot, tensor in enumerate(outcome.tensors)
-        if slot in returned and tensor.node is not None and not _is_freed(tensor.node)
-    ]
     records = [r for r in tracing.lifted.values() if r.index >= 0 and r.needs_grad]
+    slots: list[int] = []
+    for slot, tensor in enumerate(outcome.tensors):
+        if slot not in returned or tensor.node is None:
+            continue
+        nodes = _nodes_behind(tensor.node)
+        freed_by = [node for node in nodes.values() if node.released]
+        if not freed_by:
+            slots.append(slot)
+            continue
+        places = [r.place for r in records if id(edge_node(r.tensor)) in nodes]
+        outcome.gone.append((slot, tensor.node.name(), freed_by[0].name(), places))
     if not slots or not records:
         return None, outcome.arrays
     tensors = [outcome.tensors[slot] for slot in slots]
@@ -63,11 +110,6 @@ def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
     rest = Rest(slots, [record.place for record in records], order, reached)
     rest.specs = specs
     return rest, arrays
-
-
-def _is_freed(node: Any) -> bool:
-    """Whether a backward pass has gone through a graph already, and let go of it."""
-    return any(getattr(each, "released", False) for each in _nodes_behind(node).values())
 
 
 def _nodes_behind(node: Any) -> dict[int, Any]:

@@ -16,7 +16,7 @@ from adjoint.device import device
 from adjoint.optim.elementwise import narrowed, widened
 from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
-from adjoint.tensors.views import replay
+from adjoint.tensors.views import replay, scattered
 
 _np: Any = numpy_backend.xp
 XLA = device("xla")
@@ -58,7 +58,9 @@ class Tracing(Watching):
         self.arguments = arguments
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
         self.inputs: list[Any] = []  # of each input its Lifted, or the Event that makes it
-        self.sharing: dict[int, list[Tensor]] = {}  # tensors on one memory, by id
+        # Tensors on one memory, by their ids: the first has all of it, others what steps show.
+        self.sharing: dict[int, list[tuple[Any, tuple[Any, ...]]]] = {}
+        self.shown: dict[int, Any] = {}  # views of those, by id: of which array
         self.met = 0  # calls of ops
         self.regions: list[Any] = []  # functions that XLA calls by itself, the last inside
         self.cut: set[int] = set()  # ids of the tensors whose history is outside of those
@@ -83,6 +85,16 @@ class Tracing(Watching):
         for tensor in tensors:
             if tensor.layer is None and not xla.is_traced(tensor.array):
                 self.lift(tensor)
+            elif self.sharing and tensor.extras is not None:
+                self.renew(tensor)
+
+    def renew(self, view: Any) -> None:
+        """What a view shows is another by now, though its version does not say so (`data`)."""
+        base = view.extras.base
+        if base is not None and id(base) in self.sharing and view.layer is None:
+            if self.shown.get(id(view)) is not base.array:
+                self.shown[id(view)] = base.array
+                view.replace_array(replay(base.array, view.extras.steps))
 
     def lift(self, tensor: Any) -> None:
         """Let a tensor from outside be an input: until the trace ends it holds a tracer."""
@@ -151,17 +163,60 @@ class Tracing(Watching):
         if source.layer is None and not xla.is_traced(source.array):
             self.lift(source)
             other.replace_array(source.array)
-        group = self.sharing.setdefault(id(source), [source])
-        group.append(other)
+        root, steps, _ = self.memory_of(source)
+        group = self.sharing.setdefault(id(root), [(root, ())])
+        group.append((other, steps))
         self.sharing[id(other)] = group
+
+    def memory_of(self, tensor: Any) -> tuple[Any, tuple[Any, ...], bool]:
+        """What has the memory of a tensor, the steps that show its part, whether by a detach()."""
+        extras = tensor.extras
+        if extras is None or tensor.layer is not None:
+            return tensor, (), False
+        base, steps = tensor, ()
+        if extras.base is not None:
+            base, steps = extras.base, extras.steps
+        for other, path in self.sharing.get(id(base), ())[1:]:
+            if other is base:
+                return self.sharing[id(base)][0][0], (*path, *steps), True
+        return base, steps, False
 
     def follow(self, target: Tensor) -> None:
         """A tensor has changed in place: so do those that share its memory."""
-        base = None if target.extras is None else target.extras.base
-        root: Any = target if base is None else base
-        for other in self.sharing.get(id(root), ()):
-            if other is not root:
-                other.replace_array(root.array)
+        base: Any = None if target.extras is None else target.extras.base
+        changed: Any = target if base is None else base
+        group = self.sharing.get(id(changed), [])
+        for other, steps in group[1:]:
+            if other is changed:
+                root, value = group[0][0], changed.array
+                root.replace_array(scattered(root.array, steps, value) if steps else value)
+        for other, steps in group:
+            if other is not changed:
+                other.replace_array(replay(group[0][0].array, steps))
+
+    def put(self, target: Tensor, array: Any) -> None:
+        """A tensor gets other values, in the memory that it has."""
+        extras = target.extras
+        if extras is not None and extras.base is not None:
+            base = extras.base
+            base.replace_array(scattered(base.array, extras.steps, array))
+        target.replace_array(array)
+        target.counter().bump()
+        if extras is not None:
+            extras.view_version = target.counter().value
+        self.follow(target)
+
+    def lay(self, target: Tensor, step: Any) -> None:
+        """See Watching: from then on it is a part of the memory that steps show."""
+        group = self.sharing.get(id(target), [])
+        if group and group[0][0] is target:
+            whole: Any = Tensor(target.array, AS_IS)
+            group[0] = (whole, ())
+            group.append((target, ()))
+            self.sharing[id(whole)] = group
+        for number, (other, steps) in enumerate(group):
+            if other is target:
+                group[number] = (other, (*steps, step))
 
     # ---- the host ----
 

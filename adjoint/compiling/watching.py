@@ -158,6 +158,9 @@ class Watching:
         """Whether a tensor has values while the run lasts."""
         raise NotImplementedError
 
+    def lay(self, target: Tensor, step: Any) -> None:
+        """A tensor is about to show its memory otherwise (`t_`)."""
+
     def held(self, array: Any) -> Any:
         """The array of a new tensor: what has values already is brought where the run needs it."""
         raise NotImplementedError

@@ -334,6 +334,8 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     source = alias_of(target, False)
     whole = beginning(target)
     settings = current()
+    if settings.tracing is not None and (target.extras is None or target.extras.base is None):
+        settings.tracing.lay(target, (op, tuple(rest), -1))
     if settings.modes:
         shown = shown_below(op, values, source, settings)
     else:

@@ -125,6 +125,77 @@ def test_gradients_accumulate():
     assert_alike(make)
 
 
+def _laid_otherwise(w, o):
+    new = o * adjoint.arange(4.0).view(2, 2)
+    other = new.detach()
+    new.t_()
+    other[0].add_(1)
+    o.mul_(new)
+    new.mul_(2)
+    o.add_(other)
+
+
+def _read_after(find, change):
+    def run(w, o):
+        found = find(w)
+        change(w)
+        o.add_(found)
+
+    return run
+
+
+def _flat_gradient(w, o):
+    flat = o.view(-1)[:4]
+    w.grad = flat.view(2, 2)
+    with adjoint.enable_grad():
+        (w * w.detach()).sum().backward()
+    w.add_(w.grad.detach())
+
+
+SHARED = {
+    "a view, detached": lambda w, o: w[0].detach().add_(1),
+    "data of a view": lambda w, o: w[1:].data[0].mul_(3),
+    "a view of a view, detached": lambda w, o: w.detach().T.detach()[1].mul_(2),
+    "the gradient": lambda w, o: w.grad[0].detach().add_(1),
+    "laid otherwise": _laid_otherwise,
+    "a detached view, read": _read_after(lambda w: w[0].detach(), lambda w: w.data.add_(1)),
+    "a view of data, read": _read_after(lambda w: w.data[0], lambda w: w.mul_(2)),
+    "a view, read": _read_after(lambda w: w[0], lambda w: w.data.mul_(2)),
+    "a gradient in a view": _flat_gradient,
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_memory_that_is_shared_inside_changes_for_all(name):
+    def make():
+        w, o = adjoint.randn(2, 2, requires_grad=True), adjoint.ones(2, 2)
+        w.grad = adjoint.ones(2, 2)
+
+        def step():
+            with adjoint.no_grad():
+                SHARED[name](w, o)
+                o.mul_(0.5)
+            return w * 2, o * 1, w.grad * 1
+
+        return step
+
+    assert_alike(make, 4)
+
+
+def test_gradients_that_are_views_add_to_what_they_show():
+    def make():
+        flat, w = adjoint.zeros(6), adjoint.randn(2, 2, requires_grad=True)
+        w.grad = flat[1:5].view(2, 2)
+
+        def step():
+            (w.sin() * 2).sum().backward()
+            return flat * 1, w.grad
+
+        return step
+
+    assert_alike(make, 4)
+
+
 def test_random_numbers_are_those_of_eager_and_go_on():
     def make():
         x = adjoint.randn(4)
@@ -328,6 +399,90 @@ def test_results_are_the_arguments_and_views_that_eager_code_answers(where):
         assert state.tolist() == [[number + float(where == "cpu")] * 2] * 2
         state.fill_(number)
     assert step.count == 1
+
+
+def _looks(results, outside):
+    """Of each result what kind it is, and whose memory it shares."""
+    tensors = {**results, **outside}
+    arrays = {name: tensor.detach().numpy() for name, tensor in tensors.items()}
+    return {
+        name: (
+            type(tensor).__name__,
+            tensor.requires_grad,
+            tensor.is_leaf,
+            tensor.grad_fn is not None,
+            tensor._version,
+            tensor._is_view(),
+            tensor.stride(),
+            sorted(n for n, array in arrays.items() if np.shares_memory(array, arrays[name])),
+        )
+        for name, tensor in results.items()
+    }
+
+
+@pytest.mark.parametrize("mode", [adjoint.enable_grad, adjoint.no_grad])
+@pytest.mark.parametrize("kind", ["plain", "leaf", "computed"])
+def test_results_are_of_the_kind_that_eager_code_answers(kind, mode):
+    def answer(x, w):
+        y, z = w * x, x.clone()
+        with adjoint.no_grad():
+            quiet, part, inner = w * 2, w[0], y[1:]
+        loss = (w * x * x).sum()
+        if loss.requires_grad:
+            loss.backward()
+        w.grad = x.grad = None
+        return {
+            "y": y,
+            "view": y[:2],
+            "detached": y.detach(),
+            "laid": y.reshape(1, 3),
+            "z": z,
+            "of z": z[1:],
+            "quiet": quiet,
+            "part": part,
+            "inner": inner,
+            "w": w,
+            "w view": w[:1],
+            "w data": w.data,
+            "w part": w.detach()[1:],
+            "row": w.unbind()[1],
+            "x view": x.view(3, 1),
+            "x wide": x.expand(2, 3),
+            "x part": x.detach()[0],
+            "sum": y.sum(),
+            "parameter": nn.Parameter(x * 2),
+            "loss": loss,
+            "leaf": adjoint.zeros(2, requires_grad=True),
+            "changed": x.clone().mul_(2),
+            "alias": z.detach().requires_grad_(),
+            "float": x.float(),
+        }
+
+    found = []
+    for compile in (adjoint.compile, lambda function: function):
+        w, step = adjoint.ones(3, requires_grad=True), compile(answer)
+        for _ in range(3):
+            x = adjoint.ones(3, requires_grad=kind != "plain")
+            x = x * 1 if kind == "computed" else x
+            with mode():
+                results = step(x, w)
+            outside = {"X": x, "W": w}
+        found.append(_looks(results, outside))
+        if mode is adjoint.enable_grad:
+            w.grad = None
+            with pytest.raises(RuntimeError, match="a second time"):
+                results["loss"].backward()
+            with pytest.raises(RuntimeError, match="a second time"):
+                adjoint.autograd.grad(results["loss"], w)
+            w.grad = None
+            (results["view"].sum() + results["row"] + results["w view"].prod()).backward()
+            found[-1]["grad"] = w.grad.tolist()
+        with adjoint.no_grad():
+            results["w part"].mul_(3)
+            results["inner"].add_(1)
+            results["alias"].sub_(2)
+        found[-1]["values"] = {name: each.tolist() for name, each in results.items()}
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("where", ["cpu", "xla"])
