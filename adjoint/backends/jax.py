@@ -143,6 +143,11 @@ class JaxNamespace(Namespace):
         method = {"maximum": "max", "minimum": "min"}.get(name, name)
         return getattr(array.at[_readable(array, index)], method)(_fitting(values, array))
 
+    def wide_product(self, array: Any, other: Any) -> Any:
+        if array.dtype.itemsize != 2 or array.dtype.kind in "iu":
+            return None
+        return jnp.matmul(array, other, preferred_element_type=np.float32)
+
     def convolve(self, images: Any, weight: Any, layout: Layout) -> Any:
         return _jax.lax.conv_general_dilated(
             images,

@@ -261,8 +261,10 @@ class Namespace(ABC):
 
     def total(self, array: Array) -> Array:
         """The sum of all elements, integers in 64 bits."""
-        kind = "int64" if array.dtype.kind in "biu" else array.dtype
-        return array.sum(dtype=kind)
+        kind = array.dtype
+        if kind.itemsize == 2 and kind.kind in "fV":
+            return self.wide_total(array).astype(kind)
+        return array.sum(dtype="int64" if kind.kind in "biu" else kind)
 
     def wide_total(self, array: Array) -> Array:
         """The sum of all elements, of 16-bit floats in float32."""

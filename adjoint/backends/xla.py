@@ -5,6 +5,7 @@ host has to do in between parts the program into pieces (docs/notes/compile.md).
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import jax
@@ -20,6 +21,8 @@ _core: Any = jax.extend.core
 
 ALIGNMENT: Final = 64  # bytes: where XLA takes memory as it lies
 _READS: Final = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+# Numbers are rounded where the program says so: to 16 bits after each operation, as in eager code.
+_jit: Final = partial(_jax.jit, compiler_options={"xla_allow_excess_precision": False})
 _CPP: Final = type(_jax.jit(lambda: None))
 WIDE: Final = 8  # bytes of a number of 64 bits
 LARGE: Final = 1 << 17  # bytes: from here on, looking at XLA's memory is cheaper than a copy
@@ -165,7 +168,7 @@ class Program:
                 given[position] = _jax.lax.bitcast_convert_type(arrays[position], kind)
             return function(*given)
 
-        self.only = _jax.jit(unpacked)
+        self.only = _jit(unpacked)
 
     def results(self, arrays: list[Any]) -> list[Any]:
         """The outputs of a program of one piece."""
@@ -210,7 +213,7 @@ class Taking:
             return [found[number] for number in self.order]
 
         with wide():
-            made = _jax.jit(ordered, donate_argnums=self.positions, keep_unused=True)
+            made = _jit(ordered, donate_argnums=self.positions, keep_unused=True)
             self.ready = made.lower(*arrays).compile()
 
     def results(self, arrays: list[Any]) -> list[Any]:
@@ -429,7 +432,7 @@ def _compiled(
     used.update(var for var in made if not is_literal(var))
     own = {var: value for var, value in consts.items() if var in used and var not in taken}
     piece = jaxpr.replace(constvars=list(own), invars=taken, outvars=made, eqns=equations)
-    return _jax.jit(_core.jaxpr_as_fun(_core.ClosedJaxpr(piece, list(own.values()))))
+    return _jit(_core.jaxpr_as_fun(_core.ClosedJaxpr(piece, list(own.values()))))
 
 
 # ---- NumPy's memory and XLA's ----

@@ -341,6 +341,29 @@ def test_an_optimizer_whose_rule_changes_has_two_programs():
     assert_alike(lambda: _optimized(optim.RAdam), programs=2)
 
 
+@pytest.mark.parametrize("kind", [adjoint.bfloat16, adjoint.float16])
+@pytest.mark.parametrize("cast", [True, False])
+def test_numbers_of_16_bits_are_rounded_as_in_eager_code(kind, cast):
+    def make():
+        layers = nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 4)
+        net, x = nn.Sequential(*layers), adjoint.randn(8, 16)
+        if not cast:
+            net, x = net.to(kind), x.to(kind)
+
+        def step():
+            net.zero_grad()
+            with adjoint.autocast("cpu", dtype=kind, enabled=cast):
+                scores = net(x)
+                loss = nn.functional.cross_entropy(scores, adjoint.arange(8) % 4)
+            loss.backward()
+            narrow = x.to(kind)
+            return loss, scores, (narrow * 1.1 + 3).tanh().exp() * 7, narrow.sum()
+
+        return step
+
+    assert_alike(make, 3, tolerance=1e-5)
+
+
 def test_float64():
     assert_alike(lambda: _optimized(OPTIMIZERS["Adam"], kind=adjoint.float64), tolerance=1e-12)
 
