@@ -5,7 +5,6 @@ host has to do in between parts the program into pieces (docs/notes/compile.md).
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final
 
 import jax
@@ -21,8 +20,6 @@ _core: Any = jax.extend.core
 
 ALIGNMENT: Final = 64  # bytes: where XLA takes memory as it lies
 _READS: Final = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
-# Numbers are rounded where the program says so: to 16 bits after each operation, as in eager code.
-_jit: Final = partial(_jax.jit, compiler_options={"xla_allow_excess_precision": False})
 _CPP: Final = type(_jax.jit(lambda: None))
 WIDE: Final = 8  # bytes of a number of 64 bits
 LARGE: Final = 1 << 17  # bytes: from here on, looking at XLA's memory is cheaper than a copy
@@ -433,6 +430,13 @@ def _compiled(
     own = {var: value for var, value in consts.items() if var in used and var not in taken}
     piece = jaxpr.replace(constvars=list(own), invars=taken, outvars=made, eqns=equations)
     return _jit(_core.jaxpr_as_fun(_core.ClosedJaxpr(piece, list(own.values()))))
+
+
+def _jit(function: Any, **options: Any) -> Any:
+    """What XLA compiles a function to; beside NumPy, rounded to 16 bits where eager code rounds."""
+    if is_beside_numpy():
+        options["compiler_options"] = {"xla_allow_excess_precision": False}
+    return _jax.jit(function, **options)
 
 
 # ---- NumPy's memory and XLA's ----
