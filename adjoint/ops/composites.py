@@ -276,6 +276,8 @@ def with_extras(
             for alias, own in words.items():
                 if alias in kwargs and own not in kwargs:
                     kwargs[own] = kwargs.pop(alias)
+            if isinstance(kwargs.get("dim"), Tensor):  # so named, it is no operand
+                kwargs["dim"] = plain_number(name, "dim", kwargs["dim"], "i")
         if upper.composed is not None:
             found = upper.composed(call, args, kwargs)
             if found is not NotImplemented:

@@ -77,6 +77,8 @@ def plain_number(name: str, parameter: str, value: Any, letter: str) -> Any:
         raise TypeError(
             f"{name}(): argument '{parameter}' must be a {'whole ' * whole}number, not {value!r}"
         )
+    if letter == "f" and isinstance(value, bool):
+        return int(value)
     if letter == "f" and isinstance(value, complex):
         if parameter not in _SCALARS or value.imag:
             kind: Any = RuntimeError if parameter in _SCALARS else TypeError

@@ -318,3 +318,32 @@ def test_tensors_among_sizes_and_dimensions(name, numbers, torch):
         assert answers[0] == answers[1]
     else:
         np.testing.assert_allclose(*answers, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_a_dimension_of_extremes_may_be_a_tensor(name, torch):
+    """By its name, or with keepdim; alone it is another operand."""
+    for library in (compat, torch):
+        x, one = library.tensor([[0.0, 2.0], [4.0, 3.0]]), library.tensor(1)
+        expected = getattr(x, name)(1).indices.tolist()
+        assert getattr(library, name)(x, dim=one).indices.tolist() == expected
+        assert getattr(x, name)(one, False)[1].tolist() == expected
+        assert getattr(x, name)(one).shape == (2, 2)
+        with pytest.raises(TypeError):
+            getattr(library, name)(x, dim=one.double())
+
+
+@pytest.mark.parametrize("value", ["True", "a tensor"])
+def test_truths_are_margins(value, torch):
+    answers = []
+    for library in (compat, torch):
+        margin = library.tensor(True) if value == "a tensor" else True
+        F, x, y = library.nn.functional, library.arange(6.0).view(2, 3), library.tensor([1, -1])
+        answers.append(
+            [
+                F.cosine_embedding_loss(x, x + 1, y, margin=margin).item(),
+                F.hinge_embedding_loss(x[:, 0], y, margin=margin).item(),
+                F.multi_margin_loss(x, y.abs(), margin=margin).item(),
+            ]
+        )
+    np.testing.assert_allclose(*answers, rtol=1e-5)

@@ -12,6 +12,7 @@ from adjoint.ops.dims import normal_dim, normal_dims
 from adjoint.ops.elementwise.comparison import isnan, logical_and, logical_or
 from adjoint.ops.elementwise.selection import maximum, minimum
 from adjoint.ops.op import composite, general
+from adjoint.ops.plain_numbers import plain_number
 from adjoint.ops.reducing.cumulative import pick_along, place_along
 from adjoint.ops.reducing.reduction import kept, sum
 from adjoint.tensors.tensor import Tensor
@@ -218,7 +219,10 @@ def _overloaded(
     over_all, along, of_two = ops
     options = {} if out is None else {"out": out}
     if other is None and hasattr(dim, "shape") and not isinstance(dim, Number):
-        dim, other = None, dim
+        if keepdim is None:
+            dim, other = None, dim
+        else:
+            dim = plain_number(along.name.removesuffix("_dim"), "dim", dim, "i")
     if other is not None:
         if dim is not None or keepdim is not None:
             raise TypeError(f"{of_two.name}: another tensor takes neither dim nor keepdim")
