@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adjoint
 from adjoint.call import dispatch
 from adjoint.call.rule import LOOP
 from adjoint.func import jvp, vjp, vmap
@@ -337,3 +338,28 @@ def directions(label: str, arrays: list[Any]) -> list[Tensor]:
     """A tensor to pull back or to push forward for each array."""
     rng = generator(label)
     return [Tensor(direction_like(rng, a), AS_IS) for a in arrays]
+
+
+@pytest.mark.parametrize(("factors", "sides"), [(2, 1), (1, 2), (2, 2)])
+@pytest.mark.parametrize("solve", ["ldl_solve", "lu_solve"])
+def test_factors_and_sides_of_other_ranks(solve: str, factors: int, sides: int) -> None:
+    """Each with its own, whichever of the two is itself a batch."""
+    factor = getattr(adjoint.linalg, solve.replace("solve", "factor"))
+    A = (adjoint.eye(3) * 4 + adjoint.arange(54.0).reshape(2, 3, 3, 3) % 5).double()
+    A = (A + A.mT)[:, 0] if factors == 1 else A + A.mT
+    B = adjoint.arange(36.0).double().reshape(2, 3, 3, 2)
+    B = B[:, 0] if sides == 1 else B
+
+    def solved(a: Tensor, b: Tensor) -> Tensor:
+        return getattr(adjoint.linalg, solve)(*factor(a), b)
+
+    expected = adjoint.stack([solved(a, b) for a, b in zip(A, B, strict=True)])
+    np.testing.assert_allclose(adjoint.vmap(solved)(A, B), expected)
+
+
+def test_an_index_without_elements_may_be_of_any_type() -> None:
+    x = adjoint.arange(5.0)
+    found = adjoint.vmap(lambda i: adjoint.gather(x, 0, i))(
+        adjoint.zeros(3, 0, dtype=adjoint.uint8)
+    )
+    assert found.shape == (3, 0)

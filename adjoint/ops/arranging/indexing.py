@@ -462,7 +462,8 @@ def _gathered_each(
     index_each: Any,
     index_shape: Any,
 ) -> Any:
-    if not input_batched and len(input_shape) == 1:  # nothing is repeated for each element
+    # Nothing is repeated for each element; an index without elements may be of any type.
+    if not input_batched and len(input_shape) == 1 and index_each.numel():
         return pick(input, (index_each,))
     found = gather(as_rows(input_each), _dim_of_rows(dim, input_shape), as_rows(index_each))
     return found if index_shape else reshape(found, index_each.shape)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from adjoint.call.rule import FRONT, MATRICES
 from adjoint.dtypes import INTEGER, category_of
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.matrices.linalg import LinAlgError, check_matrices
 from adjoint.ops.matrices.lu import check_pivots
 from adjoint.ops.op import composite, general
@@ -259,4 +260,7 @@ def linalg_ldl_solve(LD: Value, pivots: Value, B: Value, *, hermitian: bool = Fa
             f"linalg.ldl_solve: LD is {LD.dtype.name}, and B is {B.dtype.name}; both must be one"
         )
     check_pivots("linalg.ldl_solve", pivots, LD.shape[-1], blocks=True)
+    lead = (1,) * (B.ndim - LD.ndim)  # all of one rank, so that a batch of vmap may come in front
+    LD, pivots = reshape(LD, (*lead, *LD.shape)), reshape(pivots, (*lead, *pivots.shape))
+    B = reshape(B, (*(1,) * (LD.ndim - B.ndim), *B.shape))
     return ldl_solved(LD, pivots, B, hermitian)
