@@ -667,3 +667,38 @@ def test_pairs_begin_where_complex_numbers_can(torch: Any) -> None:
             1j,
             4 + 5j,
         ]
+
+
+REFORMS: dict[str, Any] = {
+    "unsqueeze_": lambda y: y.unsqueeze_(0),
+    "t_": lambda y: y.t_(),
+    "swapaxes_, twice": lambda y: y.unsqueeze_(0).swapaxes_(0, 2),
+    "as_strided_": lambda y: y.as_strided_((3, 2), (1, 3)),
+}
+OLDER: dict[str, Any] = {
+    "a column": lambda y: y[:, 0],
+    "a row": lambda y: y[1],
+    "turned": lambda y: y.T,
+    "flat": lambda y: y.view(-1)[1:],
+    "a view of a view": lambda y: y.view(3, 2)[1:].unsqueeze(0),
+}
+
+
+@pytest.mark.parametrize("older", OLDER)
+@pytest.mark.parametrize("reform", REFORMS)
+def test_views_from_before_their_base_was_reformed(torch: Any, reform: str, older: str) -> None:
+    """They stay where they are in memory, and so do their gradients."""
+    found = []
+    for lib in (adjoint, torch):
+        answers = []
+        for change in (None, "view", "base"):
+            leaf = lib.arange(6.0).reshape(2, 3).requires_grad_()
+            y = leaf * 1
+            z = OLDER[older](y)
+            REFORMS[reform](y)
+            if change is not None:
+                (z if change == "view" else y).mul_(2)
+            ((z * z).sum() + (y * 3).sum()).backward()
+            answers.append((leaf.grad.tolist(), z.tolist(), y.tolist()))
+        found.append(answers)
+    assert found[0] == found[1]

@@ -377,14 +377,20 @@ def extended(
     So no view takes long to replay, however many it is a view of.
     """
     steps = (*steps, step)
-    if len(steps) <= MANY_STEPS or view.array.dtype != base.array.dtype or base.layer is not None:
+    if len(steps) <= MANY_STEPS:
         return steps
+    read = read_from(base, view)
+    return steps if read is None else read
+
+
+def read_from(base: TensorCore, view: TensorCore) -> tuple[Any, ...] | None:
+    """One view operation that leads to a view, by their places in memory; None if none can."""
     backend = backend_of(base.array)
-    if not backend.mutable:
-        return steps
+    if view.array.dtype != base.array.dtype or base.layer is not None or not backend.mutable:
+        return None
     whole, part = backend.xp.memory(base.array), backend.xp.memory(view.array)
     if min((0, *whole.strides, *part.strides)) < 0:
-        return steps
+        return None
     source = (base.array.shape, whole.strides, 0)
     pattern = (view.array.shape, part.strides, part.start - whole.start, source)
     return ((upper.operators.strided_view, pattern, -1),)

@@ -348,6 +348,7 @@ def become_view(op: "Op", values: list[Any], target: Tensor) -> Tensor:
     extras = target.rare()
     if extras.base is None:
         extras.origin = whole
+        extras.reformed = counter.value
     else:
         step = (op, tuple(rest), -1)
         extras.steps = extended(extras.steps, step, extras.base, target)

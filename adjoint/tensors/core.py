@@ -112,6 +112,7 @@ class Extras:
 
     grad_dtype: Any = OWN_DTYPE  # the array library's, of a leaf's gradient; None: as it comes
     origin: Any = None  # the array that showed all of the memory, if it is no view and shows a part
+    reformed: int = 0  # the counter when, in place, it last came to show its memory otherwise
 
     def __init__(self) -> None:
         self.counter: VersionCounter | None = None

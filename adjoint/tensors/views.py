@@ -22,6 +22,7 @@ from adjoint.call.context import (
     replaced,
     set_current,
 )
+from adjoint.call.record import read_from
 from adjoint.tensors.core import (
     CUSTOM_VIEW,
     DEFAULT_VIEW,
@@ -56,6 +57,14 @@ def regenerate(view: Tensor, asked: bool) -> None:
     extras = view.extras
     assert extras is not None and extras.base is not None and extras.counter is not None
     base: Any = extras.base
+    if base.extras is not None and base.extras.reformed > extras.view_version:
+        read = read_from(base, view)
+        if read is None:
+            raise RuntimeError(
+                "a view can't be found again, since the tensor it shows was given another shape or "
+                "order in place; clone() the view before, or make it anew"
+            )
+        extras.steps = read
     if base.layer is not None and not base.layer.level.ended:
         follow(view, base)
     immutable = not backend_of(base.array).mutable
