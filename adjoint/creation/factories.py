@@ -134,7 +134,7 @@ def _array_from(value: Any, sizes: tuple[Any, ...]) -> Any:
             return backend.asarray(value)  # PyTorch knows none: it is what it is
         check_array(value)
         return np.array(numpy_backend.xp.real(value), numpy_dtype, order="C")
-    if sizes or not is_row(value):
+    if sizes or not (is_row(value) or hasattr(value, "as_elements")):
         raise TypeError(
             f"Tensor(): data must be a sequence of numbers, or sizes, not {type(value).__name__}"
         )

@@ -54,6 +54,8 @@ def array_of(data: Any, kind: dtype | None, default: device) -> tuple[Any, devic
         copied = np.array(data, dtype=None if kind is None else kind.numpy_dtype, order="C")
         return numpy_backend.from_numpy(copied, where), where
     if hasattr(data, "__array__") and not isinstance(data, Sequence):
+        if hasattr(data, "as_elements"):  # a storage, which shares its memory
+            return data.as_elements(kind), where
         return array_of(np.asarray(data), kind, default)
     return _of_sequence(data, kind), where
 

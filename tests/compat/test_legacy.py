@@ -75,6 +75,14 @@ CALLS = [
     lambda t: t.zeros(0).set_(t.arange(6.0).storage(), 2, (2, 2)),
     lambda t: t.ones(3).set_(),
     lambda t: t.tensor(t.arange(4.0).storage()),
+    lambda t: t.tensor(t.arange(4.0).storage(), dtype=t.float64),
+    lambda t: t.tensor(t.arange(4.0).untyped_storage(), dtype=t.float32),
+    lambda t: t.as_tensor(t.arange(3.0).untyped_storage(), dtype=t.float64),
+    lambda t: t.asarray(t.arange(3.0).untyped_storage(), dtype=t.int16),
+    lambda t: t.tensor(t.arange(3.0).untyped_storage()),
+    lambda t: t.ones(1).new_tensor(t.arange(3.0).untyped_storage()),
+    lambda t: t.Tensor(t.arange(4.0).storage()),
+    lambda t: t.ones(2).storage().complex_double().type(),
     lambda t: t._utils._element_size(t.int16),
     lambda t: t.ones(120).resize_(1, 2, 3, 20, memory_format=t.channels_last).stride(),
     lambda t: (
@@ -218,7 +226,13 @@ def test_range_ends_with_its_end(torch, bounds):
 
 def test_tensors_of_a_storage_show_its_memory():
     x = compat.arange(3.0)
-    for shown in (compat.FloatTensor(x.storage()), x.new(x.untyped_storage())):
+    bytes_of = x.untyped_storage()
+    made = (
+        compat.FloatTensor(x.storage()),
+        x.new(bytes_of),
+        compat.tensor(bytes_of, dtype=x.dtype),
+    )
+    for shown in made:
         before = x.tolist()
         shown.add_(1)
         assert x.tolist() == [value + 1 for value in before]

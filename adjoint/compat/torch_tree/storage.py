@@ -257,6 +257,12 @@ class UntypedStorage:
             value = new_tensor(value, dtype=self.memory.dtype)
         _tensor_of(self)[index] = value
 
+    def as_elements(self, kind: dtype | None) -> Any:
+        """The bytes as an array of a data type, int64 if none is asked for, in the same memory."""
+        kind = dtypes.int64 if kind is None else kind
+        whole = self.size() // kind.itemsize * kind.itemsize
+        return self.memory[:whole].numpy_array().view(kind.numpy_dtype)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return numpy_backend.xp.array(self.memory.numpy_array(), dtype)
 
@@ -333,6 +339,15 @@ class TypedStorage(UntypedStorage):
     def _facts(self) -> str:
         """See UntypedStorage."""
         return f"TypedStorage(dtype=torch.{self.dtype.name}, device={self.device})"
+
+    def as_elements(self, kind: dtypes.dtype | None) -> Any:
+        """The elements as an array, in the same memory."""
+        if kind not in (None, self.dtype):
+            raise RuntimeError(
+                f"the storage holds {self.dtype}, not {kind}; make the tensor of it without a "
+                "dtype, then convert it with .to()"
+            )
+        return self.memory.numpy_array()
 
     def pickle_storage_type(self) -> str:
         """The name of the class of storages of this data type."""
@@ -485,7 +500,8 @@ CLASSES: dict[str, Any] = {}
 STORAGE_NAMES = {kind: f"{name}Storage" for name, kind in DTYPE_NAMES.items() if kind is not None}
 for _kind, _name in STORAGE_NAMES.items():
     CLASSES[_name] = _TypedKind(_name, (TypedStorage,), {"of_type": _kind})
-    setattr(TypedStorage, _name.removesuffix("Storage").lower(), _convert(_kind))
+    _word = _name.removesuffix("Storage").lower().replace("complex", "complex_")
+    setattr(TypedStorage, _word, _convert(_kind))
 
 
 def _dtype_to_storage_type_map() -> dict[dtype, str]:
