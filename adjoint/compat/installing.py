@@ -12,7 +12,7 @@ from typing import Any
 from adjoint import nn, optim
 from adjoint.autograd.node import AccumulateGrad
 from adjoint.compat import pytorch_names
-from adjoint.compat.mirror import ROOT, can_be_imported, make_public
+from adjoint.compat.mirror import FILES, ROOT, can_be_imported, make_public
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from adjoint.ops.arranging.conversion import layout, memory_format
@@ -75,11 +75,16 @@ def _show_as_torch() -> None:
 
 def _show_homes(place: ModuleType, base: type, below: str) -> None:
     """Let classes say where PyTorch has them: tracers tell the library's layers by it."""
+    files: dict[str, list[Any]] = {}
     for name, kind in list(vars(place).items()):
         if isinstance(kind, type) and issubclass(kind, base):
             home = pytorch_names.home_of(name, below)
             if home is not None:
+                source = getattr(sys.modules.get(kind.__module__), "__file__", None)
+                files.setdefault(home, []).append(source)
                 kind.__module__ = f"torch.{home}"
+    for home, found in files.items():  # in which inspect looks for their source
+        FILES[home] = max(found, key=found.count)
 
 
 class _Installed:

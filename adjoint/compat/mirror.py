@@ -26,6 +26,10 @@ _held: Any = vars(ModuleType)["__dict__"].__get__
 _listed: set[str] = set()
 
 
+# The files that most of the classes are in which say that they are from a path.
+FILES: dict[str, Any] = {}
+
+
 class Mirror(ModuleType):
     """A module of PyTorch's, answered by adjoint when its names are used."""
 
@@ -48,6 +52,8 @@ class Mirror(ModuleType):
             return [name for name in dir(self) if name[0] != "_" and hasattr(self, name)]
         if name == "__path__":  # Python asks before it gives one: there are no files below
             raise AttributeError(name)
+        if name == "__file__" and FILES.get(torch_path(self.__name__)) is not None:
+            return FILES[torch_path(self.__name__)]
         try:
             found = _look_up(_inner(self, name))
         except ImportError as error:

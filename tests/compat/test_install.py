@@ -79,6 +79,16 @@ def test_layers_and_optimizers_are_of_pytorch_s_modules(tmp_path):
     assert "torch.nn.modules.linear Linear True\n" in printed
 
 
+def test_the_source_of_a_layer_is_found(tmp_path):
+    (tmp_path / "source.py").write_text(
+        "import inspect, torch\n"
+        "for kind in (torch.nn.Linear, torch.nn.Module, torch.optim.Adam, torch.nn.LSTM):\n"
+        "    print(inspect.getsource(kind).partition('(')[0])\n"
+    )
+    printed = fresh_python("-m", "adjoint", "run", "source.py", cwd=tmp_path)
+    assert printed == "class Linear\nclass Module\nclass Adam\nclass LSTM\n"
+
+
 def test_a_program_sees_the_names_of_torch(tmp_path):
     (tmp_path / "shown.py").write_text(
         "import torch\n"
