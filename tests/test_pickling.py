@@ -1,6 +1,7 @@
 """Pickles and copies."""
 
 import copy
+import io
 import pickle
 import warnings
 
@@ -8,10 +9,32 @@ import numpy as np
 import pytest
 
 import adjoint
+import adjoint.compat.torch as torch
 
 
 class Special(adjoint.Tensor):
     """A subclass that pickle can find."""
+
+
+class Says(Special):
+    """A subclass that says what is pickled of it."""
+
+    def __getstate__(self):
+        return [self.note]
+
+
+class SaysBoth(Says):
+    """A subclass that takes it, too."""
+
+    def __setstate__(self, state):
+        (self.note,) = state
+
+
+class SaysAttributes(Special):
+    """A subclass whose state is attributes."""
+
+    def __getstate__(self):
+        return {"note": self.note}, {"other": 2}
 
 
 def round_trip(value):
@@ -53,6 +76,28 @@ def test_attributes_and_class_are_kept():
     for y in (round_trip(x), copy.copy(x), copy.deepcopy(x)):
         assert type(y) is Special
         assert y.note == "mine"
+
+
+@pytest.mark.parametrize("kind", [SaysBoth, SaysAttributes])
+def test_a_class_says_what_is_pickled_of_it(kind):
+    x = adjoint.tensor([1.0]).as_subclass(kind)
+    x.note, x.unsaid = "mine", "lost"
+    saved = io.BytesIO()
+    torch.save(x, saved)
+    saved.seek(0)
+    for y in (round_trip(x), copy.copy(x), torch.load(saved, weights_only=False)):
+        assert type(y) is kind and y.tolist() == [1.0]
+        assert y.note == "mine" and not hasattr(y, "unsaid")
+    saved.seek(0)
+    with torch.serialization.safe_globals([kind]):
+        assert torch.load(saved).note == "mine"
+
+
+def test_a_state_that_is_no_attributes_needs_a_class_that_takes_it():
+    x = adjoint.tensor([1.0]).as_subclass(Says)
+    x.note = "mine"
+    with pytest.raises(AttributeError):
+        round_trip(x)
 
 
 def test_hooks_are_missed():

@@ -39,6 +39,28 @@ def attributes_of(self: Tensor) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if name not in INNER}
 
 
+def state_of(self: Tensor) -> Any:
+    """What a pickle keeps besides the elements: what its class says, or what the user has set."""
+    says: Any = getattr(type(self), "__getstate__", None)
+    return attributes_of(self) if says is getattr(Tensor, "__getstate__", None) else says(self)
+
+
+def takes_state(made: Any) -> bool:
+    """Whether the class of a tensor takes that in its own way."""
+    takes = getattr(type(made), "__setstate__", None)
+    return takes is not getattr(Tensor, "__setstate__", None)
+
+
+def give_state(made: Any, state: Any) -> None:
+    """Give a tensor what its pickle keeps: to its class, or as attributes, those of slots apart."""
+    if takes_state(made):
+        made.__setstate__(state)
+        return
+    for part in state if isinstance(state, tuple) else (state,):
+        for name, value in (part or {}).items():
+            setattr(made, name, value)
+
+
 def shown_to_modes(tensor: Any, storage: Any = None, blank: Any = None) -> Any:
     """A tensor, or one like it on other memory: modes see how a blank one is given that.
 
@@ -60,15 +82,12 @@ def _made(kind: Any, shown: Any, requires_grad: bool) -> Any:
     return made.requires_grad_() if requires_grad else made
 
 
-def rebuilt(
-    kind: Any, array: Any, where: str, requires_grad: bool, attributes: dict[str, Any]
-) -> Any:
+def rebuilt(kind: Any, array: Any, where: str, requires_grad: bool, attributes: Any) -> Any:
     """A tensor from its pickle."""
     place = device(where)
     shown = shown_to_modes(Tensor(backend_for(place).from_numpy(array, place), AS_IS))
     made = _made(kind, shown, requires_grad)
-    for name, value in attributes.items():
-        setattr(made, name, value)
+    give_state(made, attributes)
     return made
 
 
@@ -77,8 +96,7 @@ def rebuilt_sparse(
 ) -> Any:
     """A sparse tensor from its pickle."""
     made = put_together(name, parts, size, coalesced)
-    for key, value in attributes.items():
-        setattr(made, key, value)
+    give_state(made, attributes)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -87,15 +105,15 @@ def reduced(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     warn_if_has_hooks(self)
     layer = sparse_of(self)
     if layer is not None:
-        return (rebuilt_sparse, (*taken_apart(layer), self.requires_grad, attributes_of(self)))
+        return (rebuilt_sparse, (*taken_apart(layer), self.requires_grad, state_of(self)))
     if self.layer is not None:
-        own = self.layer.reduced(self, attributes_of(self))
+        own = self.layer.reduced(self, state_of(self))
         if own is not None:
             return own  # type: ignore[no-any-return]  # a layer's
     place = self.device
     as_it_is = place == CPU or not has_values(self)
     array = self.concrete_array() if as_it_is else self.numpy_array()
-    return (rebuilt, (type(self), array, str(place), self.requires_grad, attributes_of(self)))
+    return (rebuilt, (type(self), array, str(place), self.requires_grad, state_of(self)))
 
 
 def copied_memory(whole: Any, memo: dict[Any, Any]) -> Any:

@@ -12,6 +12,7 @@ from adjoint.device import device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.arranging.conversion import layout
+from adjoint.tensors.pickling import give_state
 from adjoint.tensors.size import Size
 from adjoint.tensors.subclass import make_subclass
 from adjoint.tensors.tensor import Tensor
@@ -154,7 +155,5 @@ def of_type(function: Any, kind: Any, arguments: Any, state: Any) -> Any:
     made: Any = function(*arguments)
     if type(made) is not kind:
         made = make_subclass(kind, made.detach(), made.requires_grad)
-    for part in state if isinstance(state, tuple) else (state,):
-        for name, value in (part or {}).items():
-            setattr(made, name, value)
+    give_state(made, state)
     return made

@@ -18,7 +18,7 @@ from adjoint.compat.torch_files.safe_globals import allowed_names, find_allowed
 from adjoint.device import device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
-from adjoint.tensors.pickling import INNER, attributes_of
+from adjoint.tensors.pickling import INNER, attributes_of, takes_state
 from adjoint.tensors.size import Size
 from adjoint.tensors.subclass import make_subclass
 from adjoint.tensors.tensor import Tensor
@@ -412,6 +412,9 @@ class WeightsUnpickler:
                 raise refusal("a tensor is of a class that is not allowed")
             if type(made) is not kind:
                 made = make_subclass(kind, made.detach(), made.requires_grad)
+        if takes_state(made):
+            made.__setstate__(state)
+            return made
         if isinstance(state, tuple):
             state = {name: value for part in state for name, value in (part or {}).items()}
         set_attributes(made, state)

@@ -28,7 +28,7 @@ from adjoint.device import device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.sparse.layers import Sparse, sparse_of
-from adjoint.tensors.pickling import attributes_of
+from adjoint.tensors.pickling import state_of
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import AS_IS, Tensor, value_readable
 
@@ -182,7 +182,7 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
         reduces = getattr(kind.__reduce_ex__, "__wrapped__", kind.__reduce_ex__)
         if kind is not Parameter and reduces is not Tensor.__reduce_ex__:
             return NotImplemented  # it has a way of its own
-        state = attributes_of(tensor)
+        state = state_of(tensor)
         if kind is Parameter:
             return self.parameter(tensor, state)
         warn_if_has_hooks(tensor)

@@ -59,7 +59,7 @@ from adjoint.ops.arranging.conversion import contiguous_format, preserve_format
 from adjoint.ops.inplace import InplaceOp
 from adjoint.ops.op import Op
 from adjoint.tensors import subclass
-from adjoint.tensors.pickling import attributes_of
+from adjoint.tensors.pickling import attributes_of, give_state
 from adjoint.tensors.subclass import unhandled
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import upper
@@ -406,8 +406,7 @@ def rebuilt_wrapper(
     made = make_wrapper_subclass(
         kind, size, strides, dtype=dtype, device=device, requires_grad=requires_grad
     )
-    for name, value in held.items():
-        setattr(made, name, value)
+    give_state(made, held)
     return made
 
 
