@@ -42,7 +42,18 @@ def attributes_of(self: Tensor) -> dict[str, Any]:
 def state_of(self: Tensor) -> Any:
     """What a pickle keeps besides the elements: what its class says, or what the user has set."""
     says: Any = getattr(type(self), "__getstate__", None)
-    return attributes_of(self) if says is getattr(Tensor, "__getstate__", None) else says(self)
+    if says is getattr(Tensor, "__getstate__", None):
+        return attributes_of(self)
+    return _without_inner(says(self))
+
+
+def _without_inner(state: Any) -> Any:
+    """A state less what is autograd's, which `__dict__` holds as well where it is interpreted."""
+    if type(state) is tuple:
+        return tuple([_without_inner(part) for part in state])
+    if type(state) is not dict:
+        return state
+    return {name: value for name, value in state.items() if name not in INNER}
 
 
 def takes_state(made: Any) -> bool:
@@ -54,7 +65,9 @@ def takes_state(made: Any) -> bool:
 def give_state(made: Any, state: Any) -> None:
     """Give a tensor what its pickle keeps: to its class, or as attributes, those of slots apart."""
     if takes_state(made):
+        inner = {name: value for name, value in vars(made).items() if name in INNER}
         made.__setstate__(state)
+        vars(made).update(inner)  # which it has dropped if it replaces `__dict__`
         return
     for part in state if isinstance(state, tuple) else (state,):
         for name, value in (part or {}).items():

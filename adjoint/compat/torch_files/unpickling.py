@@ -18,7 +18,7 @@ from adjoint.compat.torch_files.safe_globals import allowed_names, find_allowed
 from adjoint.device import device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
-from adjoint.tensors.pickling import INNER, attributes_of, takes_state
+from adjoint.tensors.pickling import INNER, attributes_of, give_state, takes_state
 from adjoint.tensors.size import Size
 from adjoint.tensors.subclass import make_subclass
 from adjoint.tensors.tensor import Tensor
@@ -413,7 +413,7 @@ class WeightsUnpickler:
             if type(made) is not kind:
                 made = make_subclass(kind, made.detach(), made.requires_grad)
         if takes_state(made):
-            made.__setstate__(state)
+            give_state(made, state)
             return made
         if isinstance(state, tuple):
             state = {name: value for part in state for name, value in (part or {}).items()}
