@@ -197,6 +197,20 @@ def test_dlpack(z, x):
         np.from_dlpack(x)
 
 
+def test_data_that_speaks_dlpack_alone(z):
+    class Exporting:
+        def __dlpack__(self, **options):
+            return z.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return z.__dlpack_device__()
+
+    assert adjoint.tensor(Exporting()).tolist() == z.tolist()
+    assert adjoint.tensor(Exporting(), dtype=adjoint.float16).dtype is adjoint.float16
+    assert adjoint.tensor(Exporting()).data_ptr() != z.data_ptr()
+    assert adjoint.as_tensor(Exporting()).data_ptr() == z.data_ptr()
+
+
 def test_dlpack_with_torch(z):
     torch = pytest.importorskip("torch")
     theirs = torch.from_dlpack(z)

@@ -493,6 +493,15 @@ class TestOpcheck:
         assert isinstance(outcomes.pop("test_faketensor"), RuntimeError)
         assert set(outcomes.values()) == {"SUCCESS"}
 
+    def test_an_op_without_a_fake_cannot_be_traced(self):
+        @library.custom_op("mine::unfaked", mutates_args=())
+        def unfaked(x: Tensor) -> Tensor:
+            return x.clone()
+
+        outcomes = library.opcheck(unfaked, (adjoint.ones(2),), raise_exception=False)
+        failed = {name for name, outcome in outcomes.items() if outcome != "SUCCESS"}
+        assert failed == {"test_faketensor", "test_aot_dispatch_dynamic"}
+
     def test_sizes_that_depend_on_values(self):
         @library.custom_op("mine::positive", mutates_args=())
         def positive(x: Tensor) -> Tensor:

@@ -127,7 +127,7 @@ def _scaled_dot_product_flash_attention_for_cpu(
             f"_scaled_dot_product_flash_attention_for_cpu(): it leaves out nothing, got a "
             f"dropout_p of {dropout_p}"
         )
-    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    factor = (query.shape[-1] or 1) ** -0.5 if scale is None else scale
     out = attend(query, key, value, attn_mask, factor, is_causal)
     scores = matmul(query.detach() * factor, mT(key.detach()))
     if is_causal:
@@ -153,7 +153,7 @@ def _scaled_dot_product_flash_attention_for_cpu_backward(
     scale: float | None = None,
 ) -> tuple[Any, ...]:
     """The gradients of attention by queries, keys and values."""
-    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    factor = (query.shape[-1] or 1) ** -0.5 if scale is None else scale
 
     def again(query: Any, key: Any, value: Any) -> Any:
         return attend(query, key, value, attn_mask, factor, is_causal)

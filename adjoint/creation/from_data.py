@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adjoint.backends import backend_of, lookup
-from adjoint.backends.numpy import numpy_backend
+from adjoint.backends.numpy import host, numpy_backend
 from adjoint.device import device
 from adjoint.dtypes import (
     BOOL,
@@ -57,6 +57,8 @@ def array_of(data: Any, kind: dtype | None, default: device) -> tuple[Any, devic
         if hasattr(data, "as_elements"):  # a storage, which shares its memory
             return data.as_elements(kind), where
         return array_of(np.asarray(data), kind, default)
+    if hasattr(data, "__dlpack__"):
+        return array_of(host.from_dlpack(data), kind, default)
     return _of_sequence(data, kind), where
 
 

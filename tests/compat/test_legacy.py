@@ -59,6 +59,7 @@ CALLS = [
     lambda t: len({part.storage().data_ptr() for part in t.ones(3).chunk(3)}),
     lambda t: t.FloatStorage([1, 2]).tolist(),
     lambda t: t.LongStorage(3).size(),
+    lambda t: t.LongStorage(np.int16(3)).size(),
     lambda t: t.DoubleStorage([1, 2]).float().type(),
     lambda t: t.UntypedStorage(4).nbytes(),
     lambda t: t.TypedStorage([1, 2], dtype=t.int16).untyped().tolist(),

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+import adjoint
 from tests.parity.layer_trials import (
     Draw,
     Part,
@@ -199,3 +200,14 @@ TRANSFORMERS = {
 @parametrized(TRANSFORMERS)
 def test_transformers(name: str, trial: Trial) -> None:
     check(name, trial)
+
+
+def test_vectors_of_no_elements_match_all_alike(torch):
+    found = []
+    for library in (torch, adjoint):
+        queries = library.zeros(2, 4, 3, 0, requires_grad=True)
+        values = library.arange(72.0).reshape(2, 4, 3, 3).requires_grad_()
+        out = library.nn.functional.scaled_dot_product_attention(queries, queries, values)
+        out.sum().backward()
+        found.append((out.tolist(), values.grad.tolist(), tuple(queries.grad.shape)))
+    assert found[0] == found[1]

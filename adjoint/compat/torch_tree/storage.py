@@ -2,11 +2,12 @@
 
 import io
 import mmap
+import operator
 import pickle
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex
 
 from adjoint import dtypes
 from adjoint.backends.numpy import numpy_backend
@@ -474,8 +475,8 @@ def _elements(source: Any, kind: dtype, where: Any) -> Tensor:
     if isinstance(source, Tensor):
         return _memory(source)
     with _unseen():
-        if isinstance(source, int):
-            return zeros(source, dtype=kind, device=where)
+        if isinstance(source, SupportsIndex):
+            return zeros(operator.index(source), dtype=kind, device=where)
         return new_tensor(list(source), dtype=kind, device=where)
 
 

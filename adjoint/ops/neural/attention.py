@@ -237,7 +237,7 @@ def scaled_dot_product_attention(
     if enable_gqa:
         repeats = query.shape[-3] // key.shape[-3]
         key, value = (repeat_interleave(heads, repeats, -3) for heads in (key, value))
-    factor = query.shape[-1] ** -0.5 if scale is None else scale
+    factor = (query.shape[-1] or 1) ** -0.5 if scale is None else scale
     if not dropout_p:
         return attend(query, key, value, attn_mask, factor, is_causal)
     weights = _matches(query, key, attn_mask, factor, is_causal)
