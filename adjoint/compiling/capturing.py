@@ -21,6 +21,7 @@ from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
 from adjoint.compiling.places import Argument, Lifted, Place
 from adjoint.compiling.reads import Reads
+from adjoint.compiling.scaling import Skipping
 from adjoint.compiling.signatures import objects_among
 from adjoint.compiling.watching import Event, Watching
 from adjoint.control_flow import stepped
@@ -421,6 +422,9 @@ class Program:
         for place, slot in self.gradients:
             place.found(arguments).gradient = None if slot < 0 else made[slot]
         for event in events:
+            if isinstance(event, Skipping):
+                for counter in event.uncounted():
+                    counter.value -= 1
             for function, *values in event.writes():
                 function(*values)
         found = [

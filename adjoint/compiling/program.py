@@ -27,6 +27,7 @@ from adjoint.compiling.places import (
 from adjoint.compiling.reads import putting
 from adjoint.compiling.repeated import BLANK, Kept, Repeated, Replacing
 from adjoint.compiling.resuming import Going, Resumed
+from adjoint.compiling.scaling import Skipping
 from adjoint.optim.writes import write_at_once
 from adjoint.tensors.core import NDARRAY, Spec, counting, have_kept, renew, set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -257,6 +258,7 @@ class Program:
         if changed is None:
             changed = [place.found(arguments) for place, _, _ in self.varying]
         counters = [changed[number].counter() for number in self.bumps]
+        _forget_skipped(counters, visit)
         leaves, gradients = self._gradients(arguments, made)
         calls = self._further_calls(visit)
         outputs = form.launched(
@@ -320,7 +322,7 @@ class Program:
         answer = self.answer(made, arguments)
         further = self._further_calls(visit) if self.events or visit is not None else []
         if further or self.changes:
-            self._write(self.copies.calls + further, arguments, outputs, made)
+            self._write(self.copies.calls + further, arguments, outputs, made, visit)
         if self.following:
             self._follow(self.following, outputs)
         return answer
@@ -331,6 +333,7 @@ class Program:
         arguments: list[Any],
         outputs: list[Any],
         made: list[Any],
+        visit: Visit | None,
     ) -> None:
         """Let tensors have what they have become, together with other calls."""
         counters = [tensor.counter() for tensor in self.copies.counted]
@@ -345,6 +348,7 @@ class Program:
                 tensors.append(tensor)
                 arrays.append(outputs[output])
             counters += [tensor.counter()] * bumps
+        _forget_skipped(counters, visit)
         leaves, gradients = self._gradients(arguments, made)
         for place, needs_grad in self.flags:
             calls.append((set_attribute, place.found(arguments), "needs_grad", needs_grad))
@@ -450,6 +454,14 @@ class Program:
         waiting = [made[slot] for slot in rest.slots]
         for slot, tensor in zip(rest.slots, Resumed.apply(resume, waiting, *inputs)):
             made[slot] = tensor
+
+
+def _forget_skipped(counters: list[Any], visit: Visit | None) -> None:
+    """Let those not count up that belong to steps which a call has skipped."""
+    for event in () if visit is None else visit.begun:
+        if isinstance(event, Skipping):
+            for counter in event.uncounted():
+                counters.remove(counter)
 
 
 def _has_class_of_its_own(tensor: Any) -> bool:

@@ -7,11 +7,14 @@ before are chosen, no hook of the step is called, and the host counts no step.
 from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
+from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import CompileError, OutdatedError
 from adjoint.compiling.host import OnHost, Visit
 from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.sparse.layers import sparse_of
 from adjoint.tensors.tensor import Tensor
+
+_np: Any = numpy_backend.xp
 
 
 def overflowed(scaler: Any) -> dict[Any, Any]:
@@ -44,14 +47,31 @@ class Remembered:
             self.before = None
 
 
-class Overflow(OnHost, Remembered):
+class Skipping:
+    """Whether a call makes no step; and if not, how many versions it takes back again."""
+
+    found = False  # in the call that is under way
+
+    def __init__(self) -> None:
+        self.counted: list[tuple[Any, int]] = []  # tensors, and how often the step changes them
+
+    def uncounted(self) -> list[Any]:
+        """The counters of versions that a step did not change which the program has made anyway."""
+        return [t.counter() for t, bumps in self.counted if self.found for _ in range(bumps)]
+
+    def writes(self) -> list[tuple[Any, ...]]:
+        """What it changes it has changed already."""
+        return []
+
+
+class Overflow(Skipping, OnHost, Remembered):
     """Whether gradients of an optimizer have overflowed: the program says so to the host."""
 
     def __init__(self, scaler: Any, optimizer: Any, flag: Tensor) -> None:
-        super().__init__(scaler)
+        Skipping.__init__(self)
+        Remembered.__init__(self, scaler)
         self.optimizer = optimizer
         self.flag: Any = flag  # in the program
-        self.found = False  # in the call that is under way
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """See OnHost."""
@@ -80,22 +100,27 @@ class Unscaling:
         return 1.0 / float(self.scaler.get_scale())
 
 
-class Known:
+class Known(Skipping):
     """What was found when gradients were unscaled outside, before the call."""
 
+    only_asks = False
+
     def __init__(self, scaler: Any, optimizer: Any) -> None:
+        super().__init__()
         self.scaler = scaler
         self.optimizer = optimizer
         self.flag: Any = None
-        self.found = False
 
-    def read(self) -> float:
+    def act(self) -> Any:
         """It as a number."""
         found = overflowed(self.scaler).get(self.optimizer)
         if found is None:
             raise OutdatedError("the gradients of an optimizer are not unscaled yet")
         self.found = found
-        return float(found)
+        return _np.array(float(found))
+
+    def undo(self) -> None:
+        """Nothing was changed."""
 
 
 class Updated(Remembered):
@@ -133,7 +158,7 @@ def unscaled(watching: Any, scaler: Any, optimizer: Any, grads: list[Any]) -> Ov
 def known(watching: Any, scaler: Any, optimizer: Any) -> Known:
     """Whether gradients that were unscaled before the call have overflowed."""
     found = Known(scaler, optimizer)
-    found.flag = watching.read(found.read) != 0
+    found.flag = watching.number(found) != 0
     return found
 
 
@@ -147,12 +172,15 @@ def state_of(optimizer: Any) -> list[Any]:
 def stepped_unless(watching: Any, overflow: Any, optimizer: Any) -> None:
     """The step of an optimizer, which counts unless gradients have overflowed."""
     tensors = state_of(optimizer)
+    versions = [tensor.version() for tensor in tensors]
     before = watching.standing_by(tensors)
     watching.skipping = overflow
     try:
         optimizer.step()
     finally:
         watching.skipping = None
+    bumps = [tensor.version() - version for tensor, version in zip(tensors, versions)]
+    overflow.counted += [each for each in zip(tensors, bumps) if each[1]]
     for tensor, array in watching.changed_since(tensors, before):
         if tensor.extras is not None and tensor.extras.base is not None:
             raise CompileError("GradScaler.step: a parameter, or its state, is a view")

@@ -510,7 +510,7 @@ def _scaled(make, log, overflows, unscale=True):
         scaler.update()
         return params
 
-    step.scaler, step.optimizer = scaler, optimizer
+    step.scaler, step.optimizer, step.params = scaler, optimizer, params
     return step
 
 
@@ -531,6 +531,7 @@ def test_a_step_whose_gradients_overflow_is_skipped(name, unscale):
     eager, other = made
     assert other.scaler.state_dict() == eager.scaler.state_dict()
     assert _counted(other.optimizer) == _counted(eager.optimizer)
+    assert [p._version for p in other.params] == [p._version for p in eager.params]
     assert len(logs[0]) == 7  # the hooks of a step that is skipped are not called
     np.testing.assert_allclose(logs[1], logs[0], 1e-4)
 
@@ -561,8 +562,8 @@ def test_gradients_that_are_unscaled_outside():
         scaler.unscale_(optimizer)
         step()
         scaler.update()
-        found.append(round(float(weight[0].detach()), 4))
-    assert found == [0.5, 0.0, 0.0, -0.5]
+        found.append((round(float(weight[0].detach()), 4), weight._version))
+    assert found == [(0.5, 1), (0.0, 2), (0.0, 2), (-0.5, 3)]
     assert step.count == 1
     weight.grad = tensor([8.0, 8.0])
     step()  # without which it does so itself
