@@ -34,7 +34,8 @@ class Newcomers:
 
     def __init__(self) -> None:
         self.collects = gc.isenabled()
-        self.runs = _runs()
+        self.first: list[Any] = []
+        self.frozen = 0
 
     def __enter__(self) -> "Newcomers":
         return self
@@ -42,19 +43,24 @@ class Newcomers:
     def begin(self) -> None:
         """Let the collector rest, from inside: no signal leaves it so."""
         gc.disable()
+        self.first = [self]
+        self.frozen = gc.get_freeze_count()
 
     def __exit__(self, *_: object) -> None:
         if self.collects:
             gc.enable()
 
     def found(self) -> list[Any]:
-        """Those made since it began; all that Python holds if the collector ran all the same."""
-        return gc.get_objects(0 if _runs() == self.runs else None)
-
-
-def _runs() -> list[int]:
-    """How often the collector has run, by generation."""
-    return [generation["collections"] for generation in gc.get_stats()]
+        """Those made since it began; all that Python holds if the first has been moved."""
+        young = gc.get_objects(0)
+        if any(each is self.first for each in young):
+            return young
+        if gc.get_freeze_count() <= self.frozen:
+            return gc.get_objects()
+        gc.unfreeze()  # what `gc.freeze` hides
+        found = gc.get_objects()
+        gc.freeze()
+        return found
 
 
 def mark_escaped(name: str, is_inside: Callable[[Any], bool], among: list[Any]) -> None:

@@ -890,6 +890,25 @@ def test_the_collector_goes_on_as_before_and_may_run_inside(collects):
         place.all[0].tolist()
 
 
+@pytest.mark.filterwarnings("ignore:compile. .* while it is traced")
+def test_a_tensor_that_escapes_from_the_collector_too():
+    place = Place()
+    place.all = []
+
+    def kept(x, hide):
+        place.all.append(x * 2)
+        hide()
+        return x + 1
+
+    try:
+        for hide in (gc.freeze, lambda: (gc.freeze(), gc.unfreeze()), gc.freeze):
+            adjoint.compile(kept, warm_up=0)(batch(), hide)
+            with pytest.raises(CompileError, match="made inside the compiled"):
+                place.all.pop().tolist()
+    finally:
+        gc.unfreeze()
+
+
 def test_states_of_generators_are_those_of_each_call():
     def run(compile):
         adjoint.manual_seed(0)
