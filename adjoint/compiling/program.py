@@ -111,7 +111,7 @@ class Program:
         self.repeated: Any = None  # once it has run, the short form of a call, if there is one
         self.decided = False  # whether there is
         # Of tensors on XLA: what they get is the input of the next call, if it is of the same kind.
-        self.following = self._followed(traced.out_avals) if self.on_xla else []
+        self.following = self._followed(outcome.arrays) if self.on_xla else []
         self.overwriting: Overwriting | None = None
         plain = (
             not self.flags

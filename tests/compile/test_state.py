@@ -536,6 +536,23 @@ def test_results_that_need_a_gradient_have_one():
     assert compiled.compiled.count == 1
 
 
+def test_tensors_on_xla_change_beside_results_that_need_a_gradient():
+    weight = adjoint.ones(3, requires_grad=True, device="xla")
+    counts = [adjoint.zeros(size, device="xla") for size in (1, 2, 3)]
+
+    @adjoint.compile
+    def step(x):
+        for count in counts:
+            count.add_(1)
+        return weight * x * counts[2]
+
+    for number in range(1, 5):
+        weight.grad = None
+        step(adjoint.ones(3, device="xla") * 2).sum().backward()
+        assert [count.tolist() for count in counts] == [[number] * n for n in (1, 2, 3)]
+        assert weight.grad.tolist() == [2.0 * number] * 3
+
+
 def test_a_result_whose_history_was_changed_in_place_says_so():
     weight = adjoint.ones(2, requires_grad=True)
 
