@@ -19,7 +19,7 @@ from adjoint.compiling.escapes import mark_escaped
 from adjoint.compiling.guards import PythonState, guards_of, refuse_iterators
 from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
-from adjoint.compiling.places import Argument, Lifted, Place
+from adjoint.compiling.places import Argument, Lifted, Part, Place, Shown
 from adjoint.compiling.reads import Reads
 from adjoint.compiling.scaling import Skipping
 from adjoint.compiling.signatures import objects_among
@@ -49,7 +49,7 @@ class Feed:
         cupy_graphs.fill(self.room, made)
 
 
-class Part:
+class Piece:
     """What the host does around the launch of one part of a graph."""
 
     def __init__(self, events: list[Any]) -> None:
@@ -66,7 +66,7 @@ class Capturing(Watching):
         super().__init__(name, CUDA, answers)
         self.xp = cupy_graphs.backend.xp
         self.graph = cupy_graphs.Graph()
-        self.parts = [Part(self.events)]
+        self.parts = [Piece(self.events)]
         self.feeds: dict[int, list[Feed]] = {}  # by the ids of events
         self.arguments: set[int] = set()  # the ids of the tensors that the user has given
         self.fills: list[tuple[Any, Any]] = []  # constants, and where the graph reads them
@@ -126,6 +126,7 @@ class Capturing(Watching):
         """See Watching: memory that is shared is shared in the graph as well."""
         if source.layer is None:
             self.lift(source)
+        super().share(source, other)
 
     def follow(self, target: Tensor) -> None:
         """See Watching: whoever shares the memory of a tensor sees it change."""
@@ -163,7 +164,7 @@ class Capturing(Watching):
         part.call, part.given = call, list(arrays)
         part.rooms = [self.graph.room(*spec) for spec in specs]
         self.host_calls.append(call)
-        self.parts.append(Part([]))
+        self.parts.append(Piece([]))
         self._note_changing()
         self.graph.part()
         return part.rooms
@@ -331,13 +332,18 @@ class Program:
         if type(place) is Place:
             self.memory.append((tensor, record.array))
             self.states.append((tensor, record.needs_grad, record.gradient is None))
-        gradient = tensor.gradient
-        if gradient is record.gradient:
-            if gradient is not None and type(place) is Place:
-                self.kept.append((tensor, gradient))
-                self.memory.append((gradient, gradient.array))
-                self.changed.append((Place(gradient), gradient.version() - record.gradient_version))
-        elif gradient is None:
+        gradient, before = tensor.gradient, record.gradient
+        if before is not None and type(place) is Place:
+            known, bumps = id(before) in capturing.lifted, before.version()
+            bumps -= record.gradient_version
+            if known or bumps or gradient is before:  # what the graph works on
+                self.kept.append((tensor, before))
+                self.memory.append((before, before.array))
+            if bumps and not known:
+                self.changed.append((Place(before), bumps))
+        if gradient is before:
+            return
+        if gradient is None:
             self.gradients.append((place, -1))
         elif capturing.graph.owns(gradient.array):
             self.gradients.append((place, self._slot(gradient.array)))
@@ -359,6 +365,10 @@ class Program:
                 "a result needs a gradient, whose history a graph does not keep: call backward "
                 "inside and detach() the result"
             )
+        base, steps, apart = capturing.memory_of(leaf)
+        record = capturing.lifted.get(id(base))
+        if base is not leaf and record is not None:
+            return -1, Shown(record.place, Part(steps, apart, False, False))
         return self._slot(leaf.current_array()), None
 
     def check(self) -> None:
@@ -400,7 +410,7 @@ class Program:
         visit.put_back()
         return self._finish(arguments, made, visit.begun)
 
-    def _launch(self, number: int, part: Part, visit: Visit) -> None:
+    def _launch(self, number: int, part: Piece, visit: Visit) -> None:
         """Launch a part, and call the host after it."""
         for event in part.events:
             visit.begun.append(event)

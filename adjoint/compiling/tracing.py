@@ -58,8 +58,6 @@ class Tracing(Watching):
         self.arguments = arguments
         self.numbers = {id(tensor): number for number, tensor in enumerate(arguments)}
         self.inputs: list[Any] = []  # of each input its Lifted, or the Event that makes it
-        # Tensors on one memory, by their ids: the first has all of it, others what steps show.
-        self.sharing: dict[int, list[tuple[Any, tuple[Any, ...]]]] = {}
         self.shown: dict[int, Any] = {}  # views of those, by id: of which array
         self.met = 0  # calls of ops
         self.regions: list[Any] = []  # functions that XLA calls by itself, the last inside
@@ -163,23 +161,7 @@ class Tracing(Watching):
         if source.layer is None and not xla.is_traced(source.array):
             self.lift(source)
             other.replace_array(source.array)
-        root, steps, _ = self.memory_of(source)
-        group = self.sharing.setdefault(id(root), [(root, ())])
-        group.append((other, steps))
-        self.sharing[id(other)] = group
-
-    def memory_of(self, tensor: Any) -> tuple[Any, tuple[Any, ...], bool]:
-        """What has the memory of a tensor, the steps that show its part, whether by a detach()."""
-        extras = tensor.extras
-        if extras is None or tensor.layer is not None:
-            return tensor, (), False
-        base, steps = tensor, ()
-        if extras.base is not None:
-            base, steps = extras.base, extras.steps
-        for other, path in self.sharing.get(id(base), ())[1:]:
-            if other is base:
-                return self.sharing[id(base)][0][0], (*path, *steps), True
-        return base, steps, False
+        super().share(source, other)
 
     def follow(self, target: Tensor) -> None:
         """A tensor has changed in place: so do those that share its memory."""

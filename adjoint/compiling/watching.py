@@ -146,6 +146,8 @@ class Watching:
         self.functions: set[Any] = set()  # the Functions that were called
         self.spent = False  # a once-only hook was called: the program is good for one call
         self.skipping: Any = None  # what says at each call whether a step under way is skipped
+        # Tensors on one memory, by their ids: the first has all of it, others what steps show.
+        self.sharing: dict[int, list[tuple[Any, tuple[Any, ...]]]] = {}
         self.calls: Any = None  # the innermost of these, as provenance knows it
 
     # ---- what differs from kind to kind ----
@@ -192,6 +194,28 @@ class Watching:
     def choose(self, flag: Any, before: Any, tensor: Any) -> None:
         """Let a tensor be as before where a flag is set."""
         raise NotImplementedError
+
+    # ---- memory that is shared ----
+
+    def share(self, source: Tensor, other: Tensor) -> None:
+        """Another tensor is made on the memory of one: a change of either is one of both."""
+        root, steps, _ = self.memory_of(source)
+        group = self.sharing.setdefault(id(root), [(root, ())])
+        group.append((other, steps))
+        self.sharing[id(other)] = group
+
+    def memory_of(self, tensor: Any) -> tuple[Any, tuple[Any, ...], bool]:
+        """What has the memory of a tensor, the steps that show its part, whether by a detach()."""
+        extras = tensor.extras
+        if extras is None or tensor.layer is not None:
+            return tensor, (), False
+        base, steps = tensor, ()
+        if extras.base is not None:
+            base, steps = extras.base, extras.steps
+        for other, path in self.sharing.get(id(base), ())[1:]:
+            if other is base:
+                return self.sharing[id(base)][0][0], (*path, *steps), True
+        return base, steps, False
 
     # ---- the host ----
 
