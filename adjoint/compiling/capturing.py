@@ -303,6 +303,7 @@ class Program:
         for record in capturing.lifted.values():
             self._note(record, capturing)
         self.owners = [tensor for tensor, _, _ in self.states]
+        self.written = [p.number for p, _ in self.changed if isinstance(p, Argument)]
         leaves, self.tree = tree_flatten(result)
         self.answers = [self._answer(leaf, capturing) for leaf in leaves]
 
@@ -394,6 +395,8 @@ class Program:
     def run(self, arguments: list[Any]) -> Any:
         """Launch the graph on these tensors as arguments; the answer of the function."""
         self.check()
+        for number in self.written:
+            _refuse_shared(number, arguments)
         for room, tensor in zip(self.rooms, arguments):
             cupy_graphs.fill(room, tensor.current_array())
         visit = Visit(self, arguments)
@@ -442,6 +445,17 @@ class Program:
             for slot, what in self.answers
         ]
         return self.tree.unflatten(found)
+
+
+def _refuse_shared(number: int, arguments: list[Any]) -> None:
+    """Refuse an argument that changes in memory of which the graph has another copy."""
+    changed = arguments[number]
+    for other, tensor in enumerate(arguments):
+        if tensor is not changed and cupy_graphs.backend.shares_memory(tensor.array, changed.array):
+            raise CompileError(
+                f"argument {number}, which is changed in place, shares its memory with argument "
+                f"{other}, of which a graph has a copy of its own; pass a clone() of one of them"
+            )
 
 
 def program_of(

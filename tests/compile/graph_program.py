@@ -139,6 +139,82 @@ def scaled(note: Note) -> Any:
     return step
 
 
+def accumulated(wrap: Any) -> Any:
+    """Gradients of two calls, one after the other, of which every second makes a step."""
+    net = nn.Linear(3, 2).to(CUDA)
+    optimizer, calls = optim.SGD(net.parameters(), lr=0.1, foreach=False), [0]
+
+    def part(x: Any, last: bool) -> Any:
+        loss = net(x).square().mean()
+        loss.backward()
+        if last:
+            optimizer.step()
+            optimizer.zero_grad()
+        return loss.detach()
+
+    def step() -> Any:
+        calls[0] += 1
+        return [accumulate(adjoint.randn(4, 3).to(CUDA), calls[0] % 2 == 0), *net.parameters()]
+
+    accumulate = wrap(part)
+    return step
+
+
+def assert_gradients_accumulate() -> None:
+    """A gradient that is another at each call is not the one that was captured."""
+    rows = []
+    for wrap in (lambda function: function, captured):
+        adjoint.manual_seed(1)
+        step = accumulated(wrap)
+        rows.append([numbers(step()) for _ in range(9)])
+    for mine, theirs in zip(*rows, strict=True):
+        for one, another in zip(mine, theirs, strict=True):
+            np.testing.assert_allclose(one, another, 1e-5, 1e-6)
+
+
+def assert_kept_gradients_count_once() -> None:
+    """One that the graph clears and adds to is counted as in eager code."""
+    counts = []
+    for wrap in (lambda function: function, captured):
+        weight = adjoint.ones(3, device=CUDA, requires_grad=True)
+        weight.grad = adjoint.ones(3, device=CUDA)
+
+        @wrap
+        def step(weight: Any = weight) -> None:
+            weight.grad.zero_()
+            (weight * 2).sum().backward()
+
+        for _ in range(4):
+            step()
+        counts.append(weight.grad._version)
+    assert counts[0] == counts[1], counts
+
+
+def assert_views_of_arguments_are_views() -> None:
+    """What a function answers of an argument shares its memory; two that share one are refused."""
+
+    @captured
+    def step(x: Any, y: Any) -> Any:
+        x.add_(1)
+        return x[0], x.detach(), x.detach()[1:], y * 2
+
+    for _ in range(4):
+        x = adjoint.zeros(2, 2, device=CUDA)
+        for each in step(x, adjoint.ones(2, device=CUDA))[:3]:
+            each.mul_(3)
+        assert x.tolist() == [[9.0, 9.0], [9.0, 9.0]]
+    x = adjoint.zeros(2, 2, device=CUDA)
+    for number in range(2):
+        try:
+            step(x, x[0])
+        except CompileError as error:
+            assert number
+            assert "argument 0, which is changed in place, shares its memory" in str(error), error
+            assert x.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+        else:
+            assert not number
+
+
 class _Stop(Exception):
     pass
 
@@ -291,6 +367,9 @@ assert_alike(plain_training, parted=False)
 assert_alike(scanned, parted=False)
 assert_alike(each_kind, parted=True)
 assert_alike(scaled, parted=True, steps=7)
+assert_gradients_accumulate()
+assert_kept_gradients_count_once()
+assert_views_of_arguments_are_views()
 assert_a_failing_hook_changes_nothing()
 for number in (0, 2, 3):
     assert_versions_are_those_of_eager(number)
