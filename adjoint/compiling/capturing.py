@@ -227,6 +227,16 @@ class Capturing(Watching):
 
     # ---- optimizers ----
 
+    def schedule(self, step: Any, scheduler: Any, args: Any, kwargs: Any) -> None:
+        """See Watching: the host changes numbers, and nothing that lies on the GPU."""
+        settings = [v for group in scheduler.optimizer.param_groups for v in group.values()]
+        if any(isinstance(v, Tensor) and type(v.array) is not NDARRAY for v in settings):
+            raise CompileError(
+                f"{type(scheduler).__name__} changes a learning rate on the GPU; give the rate as "
+                "a number, or let the scheduler make its step outside"
+            )
+        super().schedule(step, scheduler, args, kwargs)
+
     def step(self, numbers: Any, param: Any, vector: Any, writes: Any) -> None:
         """The step of one parameter, whose numbers are read from the graph's memory."""
         optimizer = numbers.optimizer

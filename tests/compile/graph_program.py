@@ -333,7 +333,10 @@ def assert_what_is_refused_says_why() -> None:
     x = adjoint.ones(2, device=CUDA, requires_grad=True)
     graded = adjoint.ones(2, device=CUDA, requires_grad=True)
     graded.grad = adjoint.ones(2, device=CUDA)
+    rate = adjoint.tensor(0.1, device=CUDA)
+    schedule = optim.lr_scheduler.ExponentialLR(optim.Adam([x], lr=rate, capturable=True), 0.5)
     cases: dict[str, Any] = {
+        "learning rate on the GPU": lambda _: schedule.step(),
         "value of a tensor": lambda _: float(x.sum()),
         "on cpu": lambda _: adjoint.ones(2, device="cpu") + host,
         "detach": lambda _: x * 2,
