@@ -19,6 +19,8 @@ from adjoint.tensors.tensor import Tensor
 
 LONG = 1500  # calls of ops: of so many XLA would work out again what is joined, at great length
 
+AMONG_ANSWERS = -2  # in place of the number of a new tensor: it is a leaf of the answer
+
 
 class Outcome:
     """Outputs of a program, and where they go."""
@@ -30,11 +32,12 @@ class Outcome:
         self.gradients: list[tuple[Place, int, Place | None]] = []  # whose: which is made, or is
         # Leaves of the answer: which is made, and by which steps it is shown, or what is.
         self.answers: list[tuple[int, Any]] = []
+        self.again: list[tuple[int, int]] = []  # leaves that are the same as earlier ones
         self.tree: Any = None
         self.tensors: list[Any] = []  # the new tensors, as the trace has made them
         self.packing: Any = None
         self.rest: Any = None  # where the program rests, if gradients are asked for later
-        self.bound: list[tuple[Any, Any, int, Any]] = []  # who holds what: which is made, or is
+        self.bound: list[tuple[Any, Any, int, Any]] = []  # who holds what: as in answers
         # New tensors whose history is gone: which, names of its last and a freed node, where from.
         self.gone: list[tuple[int, str, str, list[Any]]] = []
         self.flags: list[tuple[Place, bool]] = []  # whose requires_grad was set
@@ -76,7 +79,11 @@ def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> O
         tracing.device = device("xla")  # as nothing that it met is elsewhere
     _refuse_shared(records)
     leaves, outcome.tree = tree_flatten(result)
-    returned = {id(leaf) for leaf in leaves if isinstance(leaf, Tensor)}
+    firsts: dict[int, int] = {}
+    for number, leaf in enumerate(leaves):
+        if isinstance(leaf, Tensor) and firsts.setdefault(id(leaf), number) != number:
+            outcome.again.append((number, firsts[id(leaf)]))
+    shared = {*firsts, *(id(now) for *_, now in replaced)}
     for leaf in leaves:
         if isinstance(leaf, (Iterator, AsyncIterator, Coroutine)):
             raise CompileError(
@@ -93,12 +100,14 @@ def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> O
                 "transform; answer the tensors that it holds"
             )
         place = _place_of(tracing, leaf)
-        answer = _shown(tracing, leaf, returned, outcome) if place is None else (-1, place)
+        answer = _shown(tracing, leaf, shared, outcome) if place is None else (-1, place)
         outcome.answers.append(answer or (outcome.slot(leaf), None))
     for holder, key, _, now in replaced:
         place = _place_of(tracing, now)
-        made = (outcome.slot(now), None) if place is None else (-1, place)
-        outcome.bound.append((holder, key, *made))
+        made = _shown(tracing, now, shared, outcome) if place is None else (-1, place)
+        if id(now) in firsts:
+            made = (AMONG_ANSWERS, firsts[id(now)])
+        outcome.bound.append((holder, key, *(made or (outcome.slot(now), None))))
     if tracing.device.type != "xla":
         copied = {output for _, output, _ in outcome.changed} - outcome.staying
         outcome.packing = xla.Packing(outcome.arrays, copied, outcome.staying, tracing.met < LONG)
@@ -204,6 +213,9 @@ def _note_changes(tracing: Any, record: Lifted, outcome: Outcome) -> None:
     if tensor.gradient is record.gradient:
         return
     other = None if tensor.gradient is None else _place_of(tracing, tensor.gradient)
+    if tensor.gradient is not None and other is None:
+        found = _shown(tracing, tensor.gradient, set(), outcome)
+        other = None if found is None else found[1]
     if tensor.gradient is None or other is not None:
         outcome.gradients.append((record.place, -1, other))
     else:

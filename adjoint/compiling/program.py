@@ -13,7 +13,7 @@ from adjoint.compiling.guards import listed
 from adjoint.compiling.host import Visit
 from adjoint.compiling.inputs import Inputs
 from adjoint.compiling.memory import Memory
-from adjoint.compiling.outcomes import Outcome
+from adjoint.compiling.outcomes import AMONG_ANSWERS, Outcome
 from adjoint.compiling.overwriting import Form, Overwriting, Results
 from adjoint.compiling.places import (
     Argument,
@@ -76,6 +76,7 @@ class Program:
         ]
         self.changes = bool(outcome.changed or outcome.gradients or outcome.flags or self.bound)
         self.answers = outcome.answers
+        self.again = outcome.again
         self.kinds = {
             n: type(each) for n, each in enumerate(outcome.tensors) if _has_class_of_its_own(each)
         }
@@ -319,9 +320,15 @@ class Program:
             ]
         if self.rest is not None:
             self._join(made, arguments, run, visit)
-        answer = self.answer(made, arguments)
+        leaves = self.leaves_of(made, arguments)
+        answer = self.put_up(leaves)
         further = self._further_calls(visit) if self.events or visit is not None else []
         if further or self.changes:
+            for holder, key, slot, other in self.bound:
+                value = (
+                    leaves[other] if slot == AMONG_ANSWERS else _leaf(slot, other, made, arguments)
+                )
+                further.append(putting(holder, key, value))
             self._write(self.copies.calls + further, arguments, outputs, made, visit)
         if self.following:
             self._follow(self.following, outputs)
@@ -352,9 +359,6 @@ class Program:
         leaves, gradients = self._gradients(arguments, made)
         for place, needs_grad in self.flags:
             calls.append((set_attribute, place.found(arguments), "needs_grad", needs_grad))
-        for holder, key, slot, other in self.bound:
-            value = made[slot] if slot >= 0 else other.found(arguments)
-            calls.append(putting(holder, key, value))
         if INTERPRETED:
             calls += [(set_attribute, *each) for each in zip(tensors, repeat("array"), arrays)]
             calls += [(set_attribute, tensor, "known", None) for tensor in tensors]
@@ -405,7 +409,10 @@ class Program:
 
     def answer(self, made: list[Any], arguments: list[Any]) -> Any:
         """What the function answers, of new tensors and those from outside."""
-        leaves = made
+        return self.put_up(self.leaves_of(made, arguments))
+
+    def leaves_of(self, made: list[Any], arguments: list[Any]) -> list[Any]:
+        """The leaves of that."""
         for slot, kind in self.kinds.items():
             made[slot] = made[slot].as_subclass(kind)
             made[slot].rare().base = None  # of what nobody else has
@@ -415,15 +422,15 @@ class Program:
             made[slot].node, made[slot].needs_grad = going.node(arguments), True
         for slot, version in self.versions:
             made[slot].counter().value = version
-        if not self.in_order:
-            leaves = [
-                (made[slot] if what is None else what.of(made[slot]))
-                if slot >= 0
-                else what.found(arguments)
-                if isinstance(what, Place)
-                else what
-                for slot, what in self.answers
-            ]
+        if self.in_order:
+            return made
+        leaves = [_leaf(slot, what, made, arguments) for slot, what in self.answers]
+        for number, first in self.again:
+            leaves[number] = leaves[first]
+        return leaves
+
+    def put_up(self, leaves: list[Any]) -> Any:
+        """The answer that has these leaves."""
         if self.kind is tuple:
             return tuple(leaves)
         return leaves[0] if self.kind is None else self.tree.unflatten(leaves)
@@ -454,6 +461,13 @@ class Program:
         waiting = [made[slot] for slot in rest.slots]
         for slot, tensor in zip(rest.slots, Resumed.apply(resume, waiting, *inputs)):
             made[slot] = tensor
+
+
+def _leaf(slot: int, what: Any, made: list[Any], arguments: list[Any]) -> Any:
+    """A new tensor, or a part of one, a tensor from outside, or what is none."""
+    if slot >= 0:
+        return made[slot] if what is None else what.of(made[slot])
+    return what.found(arguments) if isinstance(what, Place) else what
 
 
 def _forget_skipped(counters: list[Any], visit: Visit | None) -> None:

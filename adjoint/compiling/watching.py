@@ -217,6 +217,16 @@ class Watching:
                 return self.sharing[id(base)][0][0], (*path, *steps), True
         return base, steps, False
 
+    def set_data(self, target: Tensor, value: Tensor) -> None:
+        """A tensor is about to get the memory of another, which a program can't do from outside."""
+        self.lift_all([target, value])
+        root, steps, _ = self.memory_of(value)
+        if id(root) in self.lifted and (root is not target or steps):
+            raise CompileError(
+                "data is set to a tensor from outside, whose memory the two would share from then "
+                "on; copy_() the values, or set it to a clone()"
+            )
+
     # ---- the host ----
 
     def note_modules(self) -> None:

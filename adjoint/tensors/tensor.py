@@ -342,6 +342,9 @@ class Tensor(TensorCore):
     def data(self, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"data must be set to a Tensor, got {type(value).__name__}")
+        tracing = current().tracing
+        if tracing is not None:
+            tracing.set_data(self, value)
         if not can_become(self, value):
             kinds = [f"{each.layout} tensor on {each.device}" for each in (self, value)]  # type: ignore[attr-defined]  # attached
             raise RuntimeError(

@@ -3,6 +3,7 @@
 import copy
 import logging
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -483,6 +484,48 @@ def test_results_are_of_the_kind_that_eager_code_answers(kind, mode):
             results["alias"].sub_(2)
         found[-1]["values"] = {name: each.tolist() for name, each in results.items()}
     assert found[0] == found[1]
+
+
+def test_what_is_kept_from_call_to_call_shares_memory_as_in_eager_code():
+    def run(compile):
+        kept = SimpleNamespace(state=adjoint.zeros(4), row=None, plain=None)
+        flat, w = adjoint.zeros(6), adjoint.ones(2, 2, requires_grad=True)
+
+        @compile
+        def step(x):
+            kept.state.mul_(0.5)
+            kept.state[1:3].add_(x)
+            kept.row, kept.plain = kept.state[1:], kept.state.detach()
+            w.grad = flat[1:5].view(2, 2)
+            (w * x).sum().backward()
+            return kept.row, kept.row, x * 2
+
+        found = []
+        for number in range(4):
+            row, again, _ = step(adjoint.full((2,), float(number)))
+            assert row is again
+            assert row is kept.row
+            row.add_(1)
+            kept.plain.mul_(2)
+            flat.add_(1)
+            found.append([t.tolist() for t in (row, kept.plain, kept.state, w.grad, flat)])
+        return found
+
+    assert run(adjoint.compile) == run(lambda function: function)
+
+
+@pytest.mark.parametrize("place", ["argument", "around"])
+def test_data_set_to_a_tensor_from_outside_is_refused_and_changes_nothing(place):
+    w, other = adjoint.ones(2, requires_grad=True), adjoint.zeros(2)
+
+    def step(x):
+        w.data = x if place == "argument" else other[:].detach()
+        return x + 1
+
+    with pytest.raises(CompileError, match="data is set to a tensor from outside"):
+        adjoint.compile(step, warm_up=0)(adjoint.ones(2))
+    assert w.tolist() == [1.0, 1.0]
+    assert other.tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("where", ["cpu", "xla"])
