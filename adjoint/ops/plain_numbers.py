@@ -6,13 +6,15 @@ from types import NoneType, UnionType
 from typing import Any, get_args
 
 from adjoint.dtypes import FLOAT, INTEGER, category_of
-from adjoint.tensors.concrete import read_freely
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, read_freely
 
 FACTORS = ("alpha", "beta", "value")  # numbers wherever they have no derivative
 _NUMBERS = {int, float, complex}
 # A complex number without imaginary part counts as real for these, as in PyTorch.
 _SCALARS = (*FACTORS, "correction", "lambd", "max", "min", "negative_slope", "threshold")
+# PyTorch refuses every complex number for these as it does one that is not real for those.
+_ORDERS = ("dx", "maxnorm", "ord")
+_OF_ORDER = ("dist", "norm", "normalize", "renorm")  # whose p is one
 
 
 def numbers_of(function: Any) -> dict[str, str]:
@@ -81,7 +83,7 @@ def plain_number(name: str, parameter: str, value: Any, letter: str) -> Any:
         return int(value)
     if letter == "f" and isinstance(value, complex):
         if parameter not in _SCALARS or value.imag:
-            kind: Any = RuntimeError if parameter in _SCALARS else TypeError
-            raise kind(f"{name}(): argument '{parameter}' must be a real number, not {value!r}")
+            scalar = parameter in (*_SCALARS, *_ORDERS) or (parameter == "p" and name in _OF_ORDER)
+            raise (RuntimeError if scalar else TypeError)(f"{name}(): argument '{parameter}' must be a real number, not {value!r}")
         return value.real
     return value

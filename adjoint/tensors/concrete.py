@@ -24,11 +24,6 @@ def has_values(tensor: Tensor) -> bool:
     return xp.valued()
 
 
-def read_freely(tensor: Tensor) -> bool:
-    """Whether reading a tensor costs nothing: NumPy has it, and nobody else is asked."""
-    return current().plain and not tensor.special and type(tensor.array) is NDARRAY
-
-
 def place_apart(tensor: Tensor, other: Tensor) -> Any:
     """The device of another tensor; None if both are there. Classes that answer are not asked."""
     if type(tensor.array) is type(other.array) is NDARRAY:

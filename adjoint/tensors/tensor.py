@@ -733,6 +733,11 @@ def value_readable(tensor: Tensor) -> bool:
     return tensor.layer is None or tensor.layer.value_refused() is None
 
 
+def read_freely(tensor: Tensor) -> bool:
+    """Whether reading a tensor costs nothing: NumPy has it, and nobody else is asked."""
+    return current().plain and not tensor.special and type(tensor.array) is NDARRAY
+
+
 def can_become(tensor: Tensor, value: Tensor) -> bool:
     """Whether a tensor can show what another does: of one layout, with values or without."""
     own, other = tensor.layer, value.layer
