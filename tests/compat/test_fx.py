@@ -182,6 +182,35 @@ def test_known_arguments_are_checked_when_the_graph_runs(torch):
         ours(compat.ones(1), False)
 
 
+@pytest.mark.parametrize("name", ["relu", "celu", "hardsigmoid", "hardtanh", "silu", "dropout"])
+def test_a_function_of_the_library_is_traced(torch, name):
+    found = []
+    for library in (torch, compat):
+        traced = library.fx.symbolic_trace(getattr(library.nn.functional, name))
+        called = [node.kwargs for node in traced.graph.nodes if node.op == "call_function"]
+        inputs = [(n.name, n.args) for n in traced.graph.nodes if n.op == "placeholder"]
+        found.append((inputs, [sorted(map(str, each)) for each in called]))
+    assert found[0] == found[1]
+    x = compat.tensor([-1.0, 0.5, 7.0])
+    plain = getattr(compat.nn.functional, name)
+    assert name == "dropout" or compat.equal(traced(x), plain(x))
+
+
+def test_a_forward_of_arguments_with_a_star_is_traced_with_so_many(torch):
+    found = []
+    for library in (torch, compat):
+
+        class Starred(library.nn.Module):
+            def forward(self, *args, **kwargs):
+                return args[0] + args[1]
+
+        held = (library.fx.PH, library.fx.PH)
+        traced = library.fx.symbolic_trace(Starred(), concrete_args=held)
+        names = [node.name for node in traced.graph.nodes]
+        found.append((names, traced(library.ones(1), library.ones(1)).tolist()))
+    assert found[0] == found[1]
+
+
 def test_nests_among_the_arguments_are_taken_apart():
     def function(x, options):
         return {"sum": x + options["a"], "twice": options["b"] * 2}

@@ -257,6 +257,11 @@ class Tracer(TracerBase):
         given: list[Any] = [self.root] if is_module else []
         own = names[1:] if is_module else names
         if isinstance(concrete_args, tuple):
+            if concrete_args and is_module and not own and code.co_flags & inspect.CO_VARARGS:
+                for i, value in enumerate(concrete_args):  # of a forward of `*args`
+                    held = value if isinstance(value, PHBase) else PH
+                    given.append(self._leaf(f"input_{i}", f"input_{i}", held, ()))
+                return root_fn, given
             if len(concrete_args) != len(own):
                 raise RuntimeError(
                     f"Tracing expected {len(own)} arguments but got {len(concrete_args)} concrete "
@@ -275,7 +280,8 @@ class Tracer(TracerBase):
             if code.co_flags & flag and not shown:
                 stars.append(self._star(function, code.co_varnames[count + len(stars)], star))
         given += stars
-        whole = _by_position(function) if stars or code.co_kwonlyargcount else root_fn
+        named = stars or (code.co_kwonlyargcount and not shown)
+        whole = _by_position(function) if named else root_fn
         nested = any(not _is_leaf(value) for value in concrete.values())
         if not nested:
             return whole, given
