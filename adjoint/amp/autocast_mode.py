@@ -2,8 +2,8 @@
 
 A watcher of the calling context (`call.context`) casts the arguments of the ops whose declaration
 says `autocast=`; casts are recorded, so that gradients arrive in the type of the tensor they belong
-to. A function made of several ops is not seen as such: a loss of that kind keeps the widest type of
-its arguments, where PyTorch would compute it in float32, and mv is a product like any other.
+to. A function made of several ops casts its arguments first, if its declaration says so, as losses
+do; mv is a product like any other.
 """
 
 import functools
@@ -68,6 +68,14 @@ class _Caster:
             return dtypes.float32
         kinds = [tensor.dtype for tensor in tensors_in(values) if self.casts(tensor)]
         return functools.reduce(dtypes.promote_types, kinds) if kinds else None
+
+    def cast_all(self, kind: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """The arguments of a function of several ops as its declaration says they are cast."""
+        target = self.target(kind, [*args, *kwargs.values()]) if self.enabled else None
+        if target is None:
+            return args, kwargs
+        named = {name: self.cast(value, target) for name, value in kwargs.items()}
+        return self.cast(args, target), named
 
     def casts(self, tensor: Tensor) -> bool:
         """Whether a tensor takes part: float64 and integers never do."""

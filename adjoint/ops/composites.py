@@ -248,6 +248,7 @@ def with_extras(
     apart: bool,
     spreads: bool = False,
     briefly: Any = None,
+    cast: str | None = None,
 ) -> Any:
     """A function that others may answer; it takes out=, and OTHER_WORDS."""
     code = getattr(function, "__code__", None)
@@ -284,6 +285,8 @@ def with_extras(
                 return found
         if kwargs or len(args) > kinds.first:
             args = kinds.settled(args, kwargs)
+        if cast is not None and current().watchers:
+            args, kwargs = _cast(cast, args, kwargs)
         if not kwargs:
             try:
                 return function(*args)
@@ -306,6 +309,14 @@ def with_extras(
     return call
 
 
+def _cast(kind: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments of a function as autocast casts them, before its steps see them."""
+    for watcher in current().watchers:
+        if hasattr(watcher, "cast_all"):
+            args, kwargs = watcher.cast_all(kind, args, kwargs)
+    return args, kwargs
+
+
 def _register_composite(function: Any, options: dict[str, Any]) -> Any:
     renamed = options.pop("name", None)
     name: str = renamed or function.__name__
@@ -318,7 +329,8 @@ def _register_composite(function: Any, options: dict[str, Any]) -> Any:
         function.__name__ = declared.own
     if options:
         raise TypeError(f"{name}: a composite has no option {', '.join(options)}")
-    declared.function = with_extras(name, function, exact_out, apart, spreads, briefly)
+    cast = declared.autocast
+    declared.function = with_extras(name, function, exact_out, apart, spreads, briefly, cast)
     if declared.is_news():
         COMPOSITES[name] = declared.function
         DECLARED[name] = declared

@@ -254,3 +254,26 @@ def test_how_a_scale_changes_can_be_read_and_set():
         scaler.update()
         scales.append(scaler.get_scale())
     assert scales == [24.0, 6.0]
+
+
+PAIRS = {"l1_loss", "mse_loss", "huber_loss", "kl_div", "poisson_nll_loss", "soft_margin_loss"}
+TRIPLES = {"margin_ranking_loss", "triplet_margin_loss"}
+OTHERS = {"hinge_embedding_loss", "cosine_embedding_loss", "cdist", "prelu"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", sorted(PAIRS | TRIPLES | OTHERS))
+@pytest.mark.parametrize("narrow", ["bfloat16", "float16"])
+def test_functions_of_several_steps_cast_as_pytorch(torch, name, narrow):
+    found = []
+    for library in (torch, adjoint):
+        made = (library.arange(6.0).reshape(2, 3) / 8).to(getattr(library, narrow))
+        leaf = made.clone().requires_grad_()
+        rest = {"cosine_embedding_loss": (made, library.ones(2)), "prelu": (library.ones(1),)}
+        given = rest.get(name, (made,) * (2 if name in TRIPLES else 1))
+        function = getattr(library if name == "cdist" else library.nn.functional, name)
+        with library.autocast("cpu", dtype=getattr(library, narrow)):
+            out = function(leaf, *given)
+        out.sum().backward()
+        found.append((str(out.dtype).partition(".")[2], str(leaf.grad.dtype).partition(".")[2]))
+    assert found[0] == found[1]

@@ -199,6 +199,7 @@ def index_add(
     exact_out=True,
     ordered=True,
     apart="index source",
+    autocast="widest",
 )
 def index_copy(xp: Any, input: Array, dim: int, index: Array, source: Array) -> Array:
     """input with the slices of source where index names along dim."""

@@ -460,7 +460,7 @@ def leaky_by(xp: Any, input: Array, weight: Array) -> Array:
     return xp.where(input > 0, input, input * weight)
 
 
-@composite(also="nn.functional")
+@composite(also="nn.functional", autocast="narrow")
 def prelu(input: Value, weight: Value) -> Value:
     """input where it is positive, else weight * input; one weight for all, or one a channel."""
     refuse_kinds("prelu", input, "bciu")

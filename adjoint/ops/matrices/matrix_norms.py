@@ -192,7 +192,7 @@ def linalg_matrix_rank(
     return rank_of(A, atol, rtol, hermitian)
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def cdist(x1: Value, x2: Value, p: float = 2.0, compute_mode: str | None = None) -> Value:
     """Distances in the p-norm between all rows of x1 and all rows of x2."""
     refuse_kinds("cdist", x1, "ciu")

@@ -467,7 +467,7 @@ def _batched_rows(name: str, input: Any, target: Any, labels: int) -> tuple[Any,
     return rows, wanted
 
 
-@composite(home="nn.functional")
+@composite(home="nn.functional", autocast="float32")
 def multi_margin_loss(
     input: Value,
     target: Value,
@@ -503,7 +503,7 @@ def multi_margin_loss(
     return reduced(reshape(losses, tuple(target.shape)), reduction)
 
 
-@composite(home="nn.functional")
+@composite(home="nn.functional", autocast="float32")
 def multilabel_margin_loss(
     input: Value,
     target: Value,

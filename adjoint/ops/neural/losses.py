@@ -185,7 +185,7 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return reduced(losses * weight, reduction, sum(weight))
 
 
-@composite(home="nn.functional")
+@composite(home="nn.functional", autocast="float32")
 def l1_loss(
     input: Value,
     target: Value,
@@ -221,7 +221,7 @@ def huber_error(xp: Any, input: Array, target: Array, delta: float) -> Array:
     return xp.where(size < delta, 0.5 * size * size, delta * (size - 0.5 * delta))
 
 
-@composite(home="nn.functional")
+@composite(home="nn.functional", autocast="float32")
 def huber_loss(
     input: Value,
     target: Value,
@@ -371,7 +371,7 @@ def binary_cross_entropy_with_logits(
     return reduced(losses if weight is None else losses * weight, reduction)
 
 
-@composite(home="nn.functional")
+@composite(home="nn.functional", autocast="float32")
 def kl_div(
     input: Value,
     target: Value,
@@ -400,7 +400,9 @@ def kl_div(
     return reduced(losses, reduction)
 
 
-@composite(home="nn.functional", native="input target log_input full eps reduction")
+@composite(
+    home="nn.functional", native="input target log_input full eps reduction", autocast="float32"
+)
 def poisson_nll_loss(
     input: Value,
     target: Value,
@@ -463,7 +465,7 @@ def gaussian_nll_loss(
 # ---- margins ----
 
 
-@composite(home="nn.functional")
+@composite(home="nn.functional", autocast="float32")
 def soft_margin_loss(
     input: Value,
     target: Value,
@@ -479,7 +481,11 @@ def soft_margin_loss(
     return reduced(losses, reduction)
 
 
-@composite(home="nn.functional", native="input target [margin reduction]")
+@composite(
+    home="nn.functional",
+    native="input target [margin reduction]",
+    autocast="float32",
+)
 def hinge_embedding_loss(
     input: Value,
     target: Value,
@@ -494,7 +500,9 @@ def hinge_embedding_loss(
     return reduced(losses + where(target == -1, 0.0, input), reduction)
 
 
-@composite(home="nn.functional", native="input1 input2 target [margin reduction]")
+@composite(
+    home="nn.functional", native="input1 input2 target [margin reduction]", autocast="float32"
+)
 def margin_ranking_loss(
     input1: Value,
     input2: Value,
@@ -514,7 +522,9 @@ def margin_ranking_loss(
     return reduced(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
 
 
-@composite(home="nn.functional", native="input1 input2 target [margin reduction]")
+@composite(
+    home="nn.functional", native="input1 input2 target [margin reduction]", autocast="float32"
+)
 def cosine_embedding_loss(
     input1: Value,
     input2: Value,
@@ -540,7 +550,11 @@ def cosine_embedding_loss(
     return reduced(losses + where(target == -1, clamp_min(cosine - margin, 0), 0.0), reduction)
 
 
-@composite(home="nn.functional", native="anchor positive negative [margin p eps swap reduction]")
+@composite(
+    home="nn.functional",
+    native="anchor positive negative [margin p eps swap reduction]",
+    autocast="float32",
+)
 def triplet_margin_loss(
     anchor: Value,
     positive: Value,
