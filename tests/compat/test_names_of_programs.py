@@ -239,3 +239,54 @@ def test_schemas_say_what_is_written_and_shared(path, torch):
         ]
 
     assert seen(compat) == seen(torch)
+
+
+@pytest.fixture(params=["compat", "torch"])
+def library(request):
+    return compat if request.param == "compat" else request.getfixturevalue("torch")
+
+
+def test_collate_functions_of_programs_tell_texts_from_numbers(library):
+    collate = library.utils.data._utils.collate
+    assert collate.np_str_obj_array_pattern.search(np.array(["a"]).dtype.str)
+    assert not collate.np_str_obj_array_pattern.search("<f4")
+    assert "int" in collate.default_collate_err_msg_format.format(int)
+
+
+def test_exceptions_are_raised_again_elsewhere(library):
+    try:
+        {}["a"]
+    except KeyError:
+        failure = library._utils.ExceptionWrapper(where="in thread 3")
+    assert (failure.exc_type, failure.where) == (KeyError, "in thread 3")
+    with pytest.raises(KeyError, match="Caught KeyError in thread 3(.|\n)*Traceback"):
+        failure.reraise()
+
+
+def test_old_and_private_names_of_lists_and_shapes(library):
+    nn = library.nn
+    layers = nn.ModuleList([nn.ReLU(), nn.Tanh()])
+    assert layers._get_abs_string_index(-1) == "1"
+    assert nn.ParameterList([library.ones(1)])._get_abs_string_index(0) == "0"
+    assert nn.Sequential(*layers)._get_item_by_idx(iter("ab"), -1) == "b"
+    with pytest.raises(IndexError):
+        layers._get_abs_string_index(2)
+
+    x = library.arange(6.0, requires_grad=True)
+    with pytest.warns(UserWarning, match="resize"):
+        x.resize(2, 3).pow(2).sum().backward()
+    assert x.grad.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    with pytest.warns(UserWarning, match="resize_as"):
+        assert x.resize_as(library.ones(3, 2)).shape == (3, 2)
+    with pytest.warns(UserWarning, match="resize"), pytest.raises(RuntimeError):
+        x.resize(4)
+
+    sparse = library.eye(2).to_sparse()
+    assert sparse.smm(library.ones(2, 2)).to_dense().tolist() == [[1.0, 1.0]] * 2
+    assert sparse.sspaddmm(sparse, library.ones(2, 2)).to_dense().tolist() == [[2, 1], [1, 2]]
+
+    parts = [library.ones(2, 2), library.zeros(3)]
+    flat = library._C._nn.flatten_dense_tensors(parts)
+    again = library._C._nn.unflatten_dense_tensors(flat, parts)
+    assert [part.tolist() for part in again] == [part.tolist() for part in parts]
+    assert "inductor" in library._dynamo.list_backends()

@@ -7,10 +7,18 @@ from adjoint.autograd.graph import MutationContext
 from adjoint.autograd.node import Node
 from adjoint.compat.methods.autograd import FUNCTION_CTX, MUTATION_CONTEXT, NODE
 from adjoint.compat.methods.library import CUSTOM_OP
-from adjoint.compat.methods.nn import INSTANCE_NORM, MODULE, MODULE_REPLACED, RNN_BASE
+from adjoint.compat.methods.nn import (
+    INSTANCE_NORM,
+    LIST,
+    MODULE,
+    MODULE_REPLACED,
+    RNN_BASE,
+    SEQUENTIAL,
+)
 from adjoint.compat.methods.optim import OPTIMIZER
 from adjoint.compat.methods.tensor import REPLACED, TENSOR
 from adjoint.library.custom_op import CustomOpDef
+from adjoint.nn.containers import ModuleList, ParameterList, Sequential
 from adjoint.nn.layers.normalization import InstanceNorm
 from adjoint.nn.layers.recurrent import RNNBase
 from adjoint.nn.module import Module
@@ -39,6 +47,9 @@ def attach() -> None:
     give(MutationContext, MUTATION_CONTEXT)
     give(Module, MODULE_REPLACED, replacing=True)
     give(Module, MODULE)
+    give(ModuleList, LIST)
+    give(ParameterList, LIST)
+    give(Sequential, SEQUENTIAL)
     give(InstanceNorm, INSTANCE_NORM)
     give(RNNBase, RNN_BASE)
     give(Optimizer, OPTIMIZER)

@@ -66,6 +66,18 @@ def _flat_weights_names(self: Any) -> list[str]:
     return [name for names in _all_weights(self) for name in names]
 
 
+def _get_abs_string_index(self: Any, idx: Any) -> str:
+    """The name of a member, by an index that may count from the end."""
+    return str(self._number(idx))
+
+
+def _get_item_by_idx(self: Any, iterator: Any, idx: Any) -> Any:
+    """What an iterator over the members has at an index."""
+    return list(iterator)[self._number(idx)]
+
+
+LIST: dict[str, Any] = {"_get_abs_string_index": _get_abs_string_index}
+SEQUENTIAL: dict[str, Any] = {"_get_item_by_idx": _get_item_by_idx}
 INSTANCE_NORM: dict[str, Any] = {"_get_no_batch_dim": _get_no_batch_dim}
 RNN_BASE: dict[str, Any] = {
     "_flat_weights": property(_flat_weights),

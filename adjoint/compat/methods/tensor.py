@@ -10,6 +10,7 @@ from adjoint.call.context import current, is_inference_mode_enabled
 from adjoint.compat import asking_methods
 from adjoint.compat.aten import PRIVATE
 from adjoint.compat.aten_steps.answering import asking
+from adjoint.compat.odd_products import smm, sspaddmm
 from adjoint.compat.own_arrays import OwnArray
 from adjoint.compat.tensor_types import TensorType
 from adjoint.compat.torch_tree.storage import (
@@ -119,6 +120,18 @@ def resize_(self: Any, *size: Any, memory_format: Any = None) -> Any:
     kept = min(made.numel(), self.numel())
     made.view(-1)[:kept] = self.detach().reshape(-1)[:kept]
     return _become(self, made if memory_format is None else made.to(memory_format=memory_format))
+
+
+def resize(self: Any, *sizes: Any) -> Any:
+    """The elements in another shape; PyTorch's old name for `reshape`."""
+    warnings.warn("resize is an old name: use reshape", stacklevel=2)
+    return self.reshape(*sizes)
+
+
+def resize_as(self: Any, tensor: Any) -> Any:
+    """The elements in the shape of another tensor."""
+    warnings.warn("resize_as is an old name: use reshape_as", stacklevel=2)
+    return self.reshape(tensor.shape)
 
 
 def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
@@ -270,6 +283,10 @@ TENSOR: dict[str, Any] = {
     "is_shared": never,
     "pin_memory": same,
     "share_memory_": same,
+    "resize": resize,
+    "resize_as": resize_as,
+    "smm": smm,
+    "sspaddmm": sspaddmm,
     "resize_": resize_,
     "resize_as_": resize_as_,
     "set_": set_,

@@ -2,10 +2,12 @@
 
 import importlib
 import os
+import sys
+import traceback
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from adjoint.compat.aten_steps.asking import unseen
 from adjoint.compat.no_compiler import never
@@ -16,8 +18,10 @@ from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.arranging.shape import cat
 from adjoint.tensors.pickling import shown_to_modes
+from adjoint.utils.data.worker import Failure
 
 __all__ = [
+    "ExceptionWrapper",
     "_element_size",
     "_flatten_dense_tensors",
     "_get_device_index",
@@ -47,6 +51,20 @@ class classproperty:
         return self.func(type(instance) if owner is None else owner)
 
 
+class ExceptionWrapper(Failure):
+    """An exception on its way from a thread or process to another; the one in hand by default."""
+
+    def __init__(self, exc_info: Any = None, where: str = "in background") -> None:
+        error: Any = (exc_info or sys.exc_info())[1]
+        super().__init__(error, where)
+        self.exc_type, self.where = self.kind, where
+        self.exc_msg = "".join(traceback.format_exception(error))
+
+    def reraise(self) -> NoReturn:
+        """Raise the same kind of exception, with what the traceback was."""
+        raise self.exception()
+
+
 def cpu_count() -> int:
     """How many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
@@ -58,15 +76,18 @@ def try_import(module_name: str) -> ModuleType | None:
     return importlib.import_module(module_name) if find_spec(module_name) else None
 
 
-def _flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
+def flatten_dense_tensors(tensors: Sequence[Any]) -> Any:
     """The elements of all tensors, one after another."""
     return cat([tensor.reshape(-1) for tensor in tensors])
 
 
-def _unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
+def unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ...]:
     """Parts of such a tensor, in the shapes of others."""
     parts = flat.split([tensor.numel() for tensor in tensors])
     return tuple(part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True))
+
+
+_flatten_dense_tensors, _unflatten_dense_tensors = flatten_dense_tensors, unflatten_dense_tensors
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int | None:

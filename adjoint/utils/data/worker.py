@@ -57,12 +57,12 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 class Failure:
-    """An exception on its way from a worker to the caller, with the worker's traceback."""
+    """An exception on its way from where it was raised to the caller, with its traceback."""
 
-    def __init__(self, error: BaseException, worker: int) -> None:
+    def __init__(self, error: BaseException, where: str) -> None:
         self.kind: type[BaseException] = type(error)
         self.text = (
-            f"Caught {self.kind.__name__} in DataLoader worker process {worker}.\n"
+            f"Caught {self.kind.__name__} {where}.\n"
             f"Original {''.join(traceback.format_exception(error))}"
         )
 
@@ -74,6 +74,10 @@ class Failure:
             return self.kind(self.text)
         except Exception:
             return RuntimeError(self.text)
+
+
+def _failed(error: BaseException, worker: int) -> Failure:
+    return Failure(error, f"in DataLoader worker process {worker}")
 
 
 class _Text(str):
@@ -146,9 +150,9 @@ def work(source: Source, setup: Setup, tasks: Any, results: Any) -> None:
                 result = fetch(task.index)
             except StopIteration as error:
                 ended = source.iterable
-                result = End() if ended else Failure(error, setup.id)
+                result = End() if ended else _failed(error, setup.id)
             except Exception as error:
-                result = Failure(error, setup.id)
+                result = _failed(error, setup.id)
         failure = None
         answer(_packed(task, result, setup.id))
 
@@ -165,7 +169,7 @@ def _prepare(source: Source, setup: Setup) -> Failure | None:
         if setup.init_fn is not None:
             setup.init_fn(setup.id)
     except Exception as error:
-        return Failure(error, setup.id)
+        return _failed(error, setup.id)
     return None
 
 
@@ -191,7 +195,7 @@ def _packed(task: Task, result: Any, worker: int) -> Any:
         if isinstance(result, Failure):
             result.kind = RuntimeError  # the parent can't find the class
         else:
-            result = Failure(error, worker)
+            result = _failed(error, worker)
         return ForkingPickler.dumps((task.round, task.number, result))
 
 

@@ -1,10 +1,13 @@
-"""torch._C._nn: what nn.Module.to asks of its arguments."""
+"""torch._C._nn: what nn.Module.to asks of its arguments, and tensors joined and parted."""
 
 from typing import Any
 
+from adjoint.compat.torch_tree._utils import flatten_dense_tensors, unflatten_dense_tensors
 from adjoint.device import device
 from adjoint.ops.arranging.conversion import requested
 from adjoint.ops.composites import overridable_by_modes
+
+__all__ = ["_parse_to", "flatten_dense_tensors", "unflatten_dense_tensors"]
 
 
 @overridable_by_modes
