@@ -17,9 +17,16 @@ from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from adjoint.ops.arranging.conversion import layout, memory_format
 from adjoint.ops.signatures import RESULTS, shown_results
+from adjoint.tensors.interop import HANDLERS, NUMPY_NAMES
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
 
+# NumPy's functions that answer PyTorch's tensors with arrays, which programs and SciPy go on with.
+_ARRAYS = """
+atleast_1d atleast_2d atleast_3d broadcast_to column_stack concatenate copy diff dot dstack einsum
+empty_like expand_dims full_like hstack inner isclose kron linalg.norm nan_to_num ones_like outer
+ravel roll sort stack tensordot tile vstack where zeros_like
+"""
 _ALIASES = {"torch": ROOT, "functorch": f"{ROOT}.functorch"}
 
 
@@ -87,6 +94,13 @@ def _show_homes(place: ModuleType, base: type, below: str) -> None:
         FILES[home] = max(found, key=found.count)
 
 
+def _answer_arrays() -> None:
+    """Let NumPy make arrays of tensors where it does so with PyTorch's."""
+    for name in _ARRAYS.split():
+        for table in (HANDLERS, NUMPY_NAMES):
+            table.pop(name, None)
+
+
 class _Installed:
     """Pickled among what a process needs before it can begin: unpickled there, it installs."""
 
@@ -119,4 +133,5 @@ def install() -> None:
             )
     sys.meta_path.insert(0, _AliasFinder())
     _show_as_torch()
+    _answer_arrays()
     _install_in_spawned_processes()

@@ -2,6 +2,7 @@
 
 import textwrap
 
+import numpy as np
 import pytest
 
 from adjoint.compat.torch_tree import serialization
@@ -148,6 +149,43 @@ def test_install_twice(tmp_path):
         print(torch.nn.functional is sys.modules["adjoint.compat.torch.nn.functional"])
     """
     assert run(code, tmp_path) == "1\nTrue\n"
+
+
+def test_numpy_makes_arrays_of_tensors(tmp_path, torch):
+    names = [
+        "atleast_1d",
+        "ravel",
+        "copy",
+        "sort",
+        "zeros_like",
+        "nan_to_num",
+        "diff",
+        "linalg.norm",
+    ]
+    code = f"""
+        import adjoint.compat
+        adjoint.compat.install()
+        import numpy as np
+        import torch
+        from scipy import ndimage
+        x = torch.tensor([3.0, 1.0])
+        for name in {names}:
+            function = np.linalg.norm if "norm" in name else getattr(np, name)
+            print(type(function(x)).__name__)
+        print(np.stack([x, np.ones(2)]).dtype, type(np.where(x > 1, 1, 0)).__name__)
+        print(ndimage.distance_transform_edt(x > 1), np.dot(np.ones(2), x), type(np.clip(x, 0, 1)))
+        try:
+            np.concatenate([x.requires_grad_()])
+        except RuntimeError as error:
+            print("detach" in str(error))
+    """
+    *kinds, joined, distances, refused = run(code, tmp_path).splitlines()
+    x = torch.tensor([3.0, 1.0])
+    functions = [np.linalg.norm if "norm" in name else getattr(np, name) for name in names]
+    assert kinds == [type(function(x)).__name__ for function in functions]
+    assert joined == "float64 ndarray"
+    assert distances == "[1. 0.] 4.0 <class 'torch.Tensor'>"
+    assert refused == "True"
 
 
 def test_install_after_torch_is_refused(tmp_path):
