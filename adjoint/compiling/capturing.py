@@ -379,7 +379,7 @@ class Program:
         base, steps, apart = capturing.memory_of(leaf)
         record = capturing.lifted.get(id(base))
         if base is not leaf and record is not None:
-            return -1, Shown(record.place, Part(steps, apart, False, False))
+            return -1, Shown(record.place, Part(steps, apart, leaf))
         return self._slot(leaf.current_array()), None
 
     def check(self) -> None:

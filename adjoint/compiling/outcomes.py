@@ -136,7 +136,7 @@ def _shown(tracing: Any, leaf: Any, returned: set[int], outcome: Outcome) -> tup
     base, steps, apart = tracing.memory_of(leaf)
     if base is leaf or not _is_made_again(leaf, base, apart):
         return None
-    part = Part(steps, apart, leaf.needs_grad, leaf.node is not None)
+    part = Part(steps, apart, leaf)
     record = tracing.lifted.get(id(base))
     if record is not None:
         if apart and type(record.array) is not NDARRAY:  # where detach() shares nothing
@@ -151,7 +151,10 @@ def _is_made_again(leaf: Any, base: Any, apart: bool) -> bool:
     if node is None:
         return True
     while node is not end:
-        if apart or node is None or node.hooks is not None or node.edge_count != 1:
+        if apart or node is None or node.edge_count != 1:
+            return False
+        hooks = node.hooks
+        if hooks is not None and (node is not leaf.node or hooks.tensor or hooks.pre or hooks.post):
             return False
         node = node.next0
     return True

@@ -67,25 +67,32 @@ class Held(Place):
 class Part:
     """How a tensor shows the memory of another: detached or not, and by which view operations."""
 
-    __slots__ = ("apart", "needs_grad", "recorded", "steps")
+    __slots__ = ("apart", "kind", "needs_grad", "recorded", "retains", "steps")
 
-    def __init__(
-        self, steps: tuple[Any, ...], apart: bool, needs_grad: bool, recorded: bool
-    ) -> None:
+    def __init__(self, steps: tuple[Any, ...], apart: bool, shown: Any) -> None:
         self.steps = steps
         self.apart = apart
-        self.needs_grad = needs_grad
-        self.recorded = recorded  # whether with a history
+        self.kind = type(shown)
+        self.needs_grad = shown.needs_grad
+        self.recorded = shown.node is not None  # whether with a history
+        self.retains = shown.extras is not None and shown.extras.retains_grad
 
     def of(self, tensor: Any) -> Any:
         """It, of the tensor of a call."""
         if self.apart:
-            tensor = replay(tensor.detach(), self.steps)
+            tensor = self._replayed(tensor.detach())
             return tensor.requires_grad_() if self.needs_grad else tensor
         if not self.needs_grad:
-            return replay(tensor, self.steps)
+            return self._replayed(tensor)
         with set_grad_enabled(self.recorded):
-            return replay(tensor, self.steps)
+            found = self._replayed(tensor)
+        if self.retains:
+            found.retain_grad()
+        return found
+
+    def _replayed(self, tensor: Any) -> Any:
+        found = replay(tensor, self.steps)
+        return found if type(found) is self.kind else found.as_subclass(self.kind)
 
 
 class Shown(Place):

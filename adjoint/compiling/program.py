@@ -28,6 +28,7 @@ from adjoint.compiling.reads import putting
 from adjoint.compiling.repeated import BLANK, Kept, Repeated, Replacing
 from adjoint.compiling.resuming import Going, Resumed
 from adjoint.compiling.scaling import Skipping
+from adjoint.nn.parameter import Parameter
 from adjoint.optim.writes import write_at_once
 from adjoint.tensors.core import NDARRAY, Spec, counting, have_kept, renew, set_attribute
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -85,6 +86,8 @@ class Program:
         answered = {slot for slot, _ in outcome.answers if slot >= 0}
         versions = [(slot, outcome.tensors[slot].version()) for slot in answered]
         self.versions = [each for each in versions if each[1]]
+        made = [(slot, outcome.tensors[slot]) for slot in answered]
+        self.retaining = [n for n, t in made if t.extras is not None and t.extras.retains_grad]
         for number, each in enumerate(outcome.tensors):
             if each.inference:
                 self.marks.append((number, "inference", True))
@@ -415,13 +418,16 @@ class Program:
         """The leaves of that."""
         for slot, kind in self.kinds.items():
             made[slot] = made[slot].as_subclass(kind)
-            made[slot].rare().base = None  # of what nobody else has
+            if issubclass(kind, Parameter):
+                made[slot].rare().base = None  # of what nobody else has
         for slot, name, value in self.marks:
             set_attribute(made[slot], name, value)
         for slot, going in self.gone:
             made[slot].node, made[slot].needs_grad = going.node(arguments), True
         for slot, version in self.versions:
             made[slot].counter().value = version
+        for slot in self.retaining:
+            made[slot].retain_grad()
         if self.in_order:
             return made
         leaves = [_leaf(slot, what, made, arguments) for slot, what in self.answers]

@@ -486,6 +486,37 @@ def test_results_are_of_the_kind_that_eager_code_answers(kind, mode):
     assert found[0] == found[1]
 
 
+def test_views_among_results_keep_gradients_and_classes():
+    class Own(adjoint.Tensor):
+        pass
+
+    def run(compile):
+        w, own, found = (
+            adjoint.arange(1.0, 4.0).requires_grad_(),
+            adjoint.ones(3).as_subclass(Own),
+            [],
+        )
+
+        @compile
+        def step(x):
+            whole = w * x
+            part = whole[:2]
+            whole.retain_grad()
+            part.retain_grad()
+            return whole, part, own[:2], own.detach(), own * x
+
+        for _ in range(3):
+            w.grad = None
+            whole, part, *others = step(adjoint.ones(3))
+            (whole.sum() + part.prod()).backward()
+            found.append([t.tolist() for t in (w.grad, whole.grad, part.grad)])
+            assert [type(each) for each in others] == [Own] * 3
+            others[0].add_(1)
+        return found, own.tolist()
+
+    assert run(adjoint.compile) == run(lambda function: function)
+
+
 def test_what_is_kept_from_call_to_call_shares_memory_as_in_eager_code():
     def run(compile):
         kept = SimpleNamespace(state=adjoint.zeros(4), row=None, plain=None)
