@@ -84,6 +84,8 @@ def plain_number(name: str, parameter: str, value: Any, letter: str) -> Any:
     if letter == "f" and isinstance(value, complex):
         if parameter not in _SCALARS or value.imag:
             scalar = parameter in (*_SCALARS, *_ORDERS) or (parameter == "p" and name in _OF_ORDER)
-            raise (RuntimeError if scalar else TypeError)(f"{name}(): argument '{parameter}' must be a real number, not {value!r}")
+            raise (RuntimeError if scalar else TypeError)(
+                f"{name}(): argument '{parameter}' must be a real number, not {value!r}"
+            )
         return value.real
     return value

@@ -1606,6 +1606,9 @@ def can_operate(other: Any) -> _bool:
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""
 
+def read_freely(tensor: Tensor) -> _bool:
+    """Whether reading a tensor costs nothing: NumPy has it, and nobody else is asked."""
+
 def value_readable(tensor: Tensor) -> _bool:
     """Whether the array of a tensor in a layer holds its values."""
 
