@@ -65,8 +65,6 @@ COMPILED = [
 
 # What GCC does to compiled modules for speed that they don't gain.
 ALIGNED = ["functions", "jumps", "labels", "loops"]
-DOUBLING = ["tree-vectorize", "ipa-cp-clone", "split-paths", "tree-partial-pre", "unswitch-loops"]
-DOUBLING += ["peel-loops", "gcse-after-reload"]
 
 # Asked for only where they are used: a pure build needs nothing but setuptools. The version is
 # fixed, because the C code it writes is repaired (tools/mypyc_repair.py).
@@ -134,7 +132,8 @@ def extensions() -> list[Extension]:
     from tools.mypyc_docs import restore_docs
     from tools.mypyc_repair import repair
 
-    built = mypycify([*LENIENT, *COMPILED], opt_level="3")
+    # At 3, GCC writes functions and paths twice: 50 kB more in the wheel, and no faster.
+    built = mypycify([*LENIENT, *COMPILED], opt_level="2")
     # All modules are compiled to one file, beside a stub for each.
     sources = {name for extension in built for name in extension.sources}
     (native,) = [name for name in sources if Path(name).name.startswith("__native")]
@@ -143,11 +142,9 @@ def extensions() -> list[Extension]:
     if sys.platform == "linux":  # elsewhere a call within a library needs no permission to be short
         for extension in built:
             extension.extra_compile_args += ["-fno-semantic-interposition", "-fvisibility=hidden"]
-            # GCC would take functions of 30 in: 68 kB more in the wheel, and no faster.
-            extension.extra_compile_args += ["--param", "max-inline-insns-auto=15"]
-            # Nor would aligned code be, pointers moved in pairs, or loops and paths twice: 37 kB.
+            # Nor would aligned code be faster, or pointers moved in pairs.
             extension.extra_compile_args += [f"-fno-align-{what}" for what in ALIGNED]
-            extension.extra_compile_args += [f"-fno-{what}" for what in DOUBLING]
+            extension.extra_compile_args += ["-fno-tree-vectorize"]
             if native not in extension.sources:  # a stub needs nothing of what C sets up: 24 kB
                 extension.extra_link_args += ["-nostartfiles", "-Wl,-z,noseparate-code"]
     built += [*loops(), *modules_for_numpy()]
