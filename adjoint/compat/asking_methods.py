@@ -6,6 +6,7 @@ ask it first, an attribute as `Tensor.shape.__get__`.
 """
 
 import functools
+import sys
 from typing import Any
 
 from adjoint.call.overriding import is_overriding, offered, seen_by_mode
@@ -52,6 +53,19 @@ def _asking(name: str, asks: Any) -> Any:
     return call
 
 
+def _asking_iter(asks: Any) -> Any:
+    """How a tensor is gone through: its `dim` is asked for, and the method `unbind`."""
+    own = Tensor.__iter__
+
+    @functools.wraps(own)
+    def call(self: Any) -> Any:
+        if asks(self) and self.dim():
+            return iter(self.unbind(0))
+        return own(self)
+
+    return call
+
+
 def _asking_attribute(name: str) -> AskingAttribute:
     """The same of a property: its `__get__` is what is asked about, or its `__set__`."""
     own = getattr(Tensor, name)
@@ -73,6 +87,7 @@ def _asking_attribute(name: str) -> AskingAttribute:
 def _members() -> dict[str, Any]:
     """These members, once Tensor has all of its own."""
     methods = {name: _asking(name, is_overriding) for name in _NAMES}
+    methods["__iter__"] = _asking_iter(is_overriding)
     return methods | {name: _asking_attribute(name) for name in ATTRIBUTES}
 
 
@@ -80,8 +95,17 @@ def _members() -> dict[str, Any]:
 def ask_modes() -> None:
     """Have modes asked about methods that are no ops, from the first mode on."""
     for name in _NAMES:
-        if not name.startswith("_"):
-            setattr(Tensor, name, _asking(name, lambda tensor: seen_by_mode()))
+        asks = _in_a_program if name.startswith("_") else lambda tensor: seen_by_mode()
+        setattr(Tensor, name, _asking(name, asks))
+    setattr(Tensor, "__iter__", _asking_iter(lambda tensor: seen_by_mode()))  # noqa: B010  # mypy refuses the other form
+
+
+def _in_a_program(tensor: Tensor) -> bool:
+    """Whether a mode sees what a program does by `len()` and the like, not the library itself."""
+    if not seen_by_mode():
+        return False
+    asking = sys._getframe(2).f_globals.get("__name__") or ""  # noqa: SLF001  # who calls
+    return not asking.startswith("adjoint.")
 
 
 def give(cls: Any) -> None:

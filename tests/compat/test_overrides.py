@@ -1,8 +1,10 @@
 """`__torch_function__`: of classes that are no tensors, of subclasses, and of modes."""
 
+import contextlib
 import importlib
 from typing import ClassVar, NamedTuple
 
+import numpy as np
 import pytest
 
 import adjoint.compat.torch as compat
@@ -192,6 +194,48 @@ def test_a_mode_sees_functions_factories_and_methods():
     compat.zeros(2)
     wanted = ["zeros", "ones", "add", "relu", "tensor", "mul_", "dropout", "sum"]
     assert mode.log == wanted
+
+
+OF_PYTHON = {
+    "len": len,
+    "bool": lambda x: bool(x[0, 0]),
+    "float": lambda x: float(x[0, 0]),
+    "index": lambda x: [1, 2][x[0, 0].long()],
+    "repr": repr,
+    "format": lambda x: f"{x[0, 0]:.2f}",
+    "contains": lambda x: 1.0 in x,
+    "reversed": lambda x: reversed(x),
+    "array": lambda x: np.asarray(x),
+    "dir": dir,
+    "for": lambda x: [row + 1 for row in x],
+    "unpack": lambda x: dict([x]),
+    "of none": lambda x: [row + 1 for row in x[0, 0]],
+}
+
+
+@pytest.mark.parametrize("name", OF_PYTHON)
+@pytest.mark.parametrize("kind", ["mode", "class"])
+def test_what_python_does_with_a_tensor_is_seen_by_the_names_that_pytorch_has(torch, kind, name):
+    logs = []
+    for library in (compat, torch):
+        log = []
+
+        class Mode(library.overrides.TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None, log=log):
+                log.append((func.__name__, len(args)))
+                return func(*args, **(kwargs or {}))
+
+        class Kind(library.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None, log=log):
+                log.append((func.__name__, len(args)))
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        x = library.ones(2, 2)
+        with Mode() if kind == "mode" else contextlib.nullcontext(), contextlib.suppress(TypeError):
+            OF_PYTHON[name](x if kind == "mode" else x.as_subclass(Kind))
+        logs.append(log)
+    assert logs[0] == logs[1] != []
 
 
 @pytest.mark.parametrize("name", ["uniform_", "normal_", "constant_", "kaiming_uniform_"])

@@ -5,6 +5,7 @@ that views share it again when they are loaded.
 """
 
 import codecs
+import inspect
 import io
 import pickle
 import struct
@@ -179,8 +180,8 @@ class _Pickler(_PythonPickler):  # type: ignore[misc]  # the same
     def tensor(self, tensor: Any) -> Any:
         """How a tensor is written."""
         kind: Any = type(tensor)
-        reduces = getattr(kind.__reduce_ex__, "__wrapped__", kind.__reduce_ex__)
-        if kind is not Parameter and reduces is not Tensor.__reduce_ex__:
+        reduces, own = inspect.unwrap(kind.__reduce_ex__), inspect.unwrap(Tensor.__reduce_ex__)
+        if kind is not Parameter and reduces is not own:
             return NotImplemented  # it has a way of its own
         state = state_of(tensor)
         if kind is Parameter:
