@@ -64,6 +64,7 @@ LAYERS = [
     [
         "compat.absent_devices",
         "compat.asking_methods",
+        "compat.options_by_name",
         "compat.aten",
         "compat.aten_bags",
         "compat.aten_counts",

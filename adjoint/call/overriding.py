@@ -11,6 +11,7 @@ from adjoint.call.context import Settings, below_innermost_mode, current, replac
 from adjoint.dtypes import dtype
 from adjoint.tensors.core import NDARRAY
 from adjoint.tensors.tensor import Tensor, wants_calls
+from adjoint.tensors.upper import upper
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -124,6 +125,8 @@ def first_answer(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     settings = current()
     found = taking_part((*args, *kwargs.values()))
     kinds = tuple([type(value) for value in found])
+    if upper.shown is not None:
+        args, kwargs = upper.shown(function, args, kwargs)
     if settings.functions:
         return by_mode(settings, function, kinds, args, kwargs)
     return by_classes(function, found, args, kwargs)
@@ -200,6 +203,8 @@ def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) 
     if op.star >= 0:
         args = args[: op.star] + tuple(args[op.star])
     kwargs = {k: v for k, v in kwargs.items() if v is not op.defaults[op.index_of[k]]}
+    if upper.shown is not None:
+        args, kwargs = upper.shown(function, args, kwargs)
     for tensor in tensors:
         if tensor.special:
             handler: Any = type(tensor).__torch_function__  # type: ignore[attr-defined]  # subclass

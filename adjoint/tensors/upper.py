@@ -143,6 +143,7 @@ class Upper:
         self.seen_out: Any = None
         # A function as PyTorch composes it, where others see its steps, else NotImplemented.
         self.composed: Any = None
+        self.shown: Any = None  # answers the arguments of a call as PyTorch shows them
         self.recurrent: Any = None  # answers PyTorch's function of a kind of recurrent layers
         # Ops that are several nodes in PyTorch, taken apart where modes see a recorded call.
         self.apart: dict[str, Any] = {}

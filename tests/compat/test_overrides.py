@@ -44,6 +44,42 @@ CALLS = {
 }
 
 
+OPTIONS = {
+    "relu": lambda torch, x: torch.nn.functional.relu(x),
+    "torch.relu": lambda torch, x: torch.relu(x),
+    "dropout": lambda torch, x: torch.nn.functional.dropout(x, 0.5),
+    "softmax": lambda torch, x: torch.nn.functional.softmax(x, -1),
+    "torch.softmax": lambda torch, x: torch.softmax(x, -1),
+    "cross_entropy": lambda torch, x: torch.nn.functional.cross_entropy(x, x, reduction="sum"),
+    "layer_norm": lambda torch, x: torch.nn.functional.layer_norm(x, (2,)),
+    "linear": lambda torch, x: torch.nn.functional.linear(x, x),
+    "norm": lambda torch, x: torch.norm(x),
+    "meshgrid": lambda torch, x: torch.meshgrid(x[0], x[1]),
+    "split": lambda torch, x: torch.split(x, 1),
+    "unique": lambda torch, x: x.unique(),
+    "lu": lambda torch, x: x.lu(),
+    "normal_": lambda torch, x: torch.nn.init.normal_(x),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_functions_show_their_options_as_pytorch_s_do(torch, name):
+    logs = []
+    for library in (compat, torch):
+        log = []
+
+        class Kind(library.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None, log=log):
+                log.append((func.__name__, len(args), [*kwargs] if kwargs else []))
+                return super().__torch_function__(func, types, args, kwargs)
+
+        OPTIONS[name](library, library.eye(2).as_subclass(Kind))
+        logs.append(log)
+    assert logs[0] == logs[1]
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_a_class_that_is_no_tensor_answers_the_functions_it_is_given_to(name):
     found, types, _, _ = CALLS[name]()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.autograd.anomaly_mode import set_detect_anomaly
+from adjoint.compat import options_by_name
 from adjoint.compat.absent_devices import is_available
 from adjoint.compat.aten import AT_THE_TOP, PRIVATE
 from adjoint.compat.fake_quantization import FAKE_QUANTIZATION
@@ -127,6 +128,7 @@ def __dir__() -> list[str]:
     return [*globals(), *_LATER]
 
 
+upper.shown = options_by_name.shown
 upper.recurrent = lambda name: getattr(importlib.import_module(f"{__name__}._VF"), name)
 
 

@@ -9,7 +9,6 @@ A Proxy is no tensor. Functions find that its class has `__torch_function__` and
 import copy
 import dataclasses
 import dis
-import inspect
 import operator
 import sys
 import traceback
@@ -21,7 +20,6 @@ from adjoint.compat.torch_tree.fx.codegen import magic_methods, reflectable_magi
 from adjoint.compat.torch_tree.fx.graph import Graph
 from adjoint.compat.torch_tree.fx.node import Argument, Node, Target, base_types, map_aggregate
 from adjoint.compat.torch_tree.overrides import is_tensor_method_or_property
-from adjoint.nn import functional
 from adjoint.tensors.tensor import Tensor
 
 
@@ -275,46 +273,9 @@ class Proxy:
         name = orig_method.__name__
         if is_tensor_method_or_property(orig_method):
             return tracer.create_proxy("call_method", name, args, kwargs)
-        args, kwargs = _handed_on(orig_method, args, kwargs)
         return tracer.create_proxy(
             "call_function", orig_method, args, kwargs, name=tracer.graph._target_to_str(name)
         )
-
-
-# Functions that PyTorch has in C, which show their calls as they are made.
-_AS_CALLED = (
-    "adaptive_avg_pool1d avg_pool1d avg_pool2d avg_pool3d bilinear channel_shuffle conv1d conv2d "
-    "conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity gelu "
-    "hardshrink linear logsigmoid one_hot pairwise_distance pdist pixel_shuffle pixel_unshuffle "
-    "prelu scaled_dot_product_attention softplus softshrink"
-)
-_IN_PYTHON = ("split", "stft", "unique")  # others that it has in Python
-
-
-def _handed_on(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """The arguments of a call as PyTorch's functions in Python hand them on: options by name."""
-    name = function.__name__
-    if getattr(functional, name, None) is function:
-        if name in _AS_CALLED.split() or name.endswith("_"):
-            return args, kwargs
-    elif name not in _IN_PYTHON:
-        return args, kwargs
-    try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
-    except (TypeError, ValueError):  # other words for its parameters, or none that are known
-        return args, kwargs
-    bound.apply_defaults()
-    given: list[Any] = []
-    named: dict[str, Any] = {}
-    for parameter in bound.signature.parameters.values():
-        value = bound.arguments[parameter.name]
-        if parameter.kind is parameter.VAR_POSITIONAL or parameter.kind is parameter.VAR_KEYWORD:
-            return args, kwargs
-        if parameter.default is parameter.empty:
-            given.append(value)
-        elif parameter.name != "out" or value is not None:
-            named[parameter.name] = value
-    return tuple(given), named
 
 
 class Attribute(Proxy):
