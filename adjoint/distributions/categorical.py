@@ -66,7 +66,7 @@ class Categorical(EitherParameter, Distribution):
     def sample(self, sample_shape: Any = _NONE) -> Any:
         """Indices, of shape sample_shape + batch_shape."""
         shape = Size(sample_shape)
-        rows = self.probs.detach().reshape(-1, self._num_events)
+        rows = self.probs.reshape(-1, self._num_events)
         return multinomial(rows, shape.numel(), True).T.reshape(self._extended_shape(shape))
 
     def log_prob(self, value: Any) -> Any:

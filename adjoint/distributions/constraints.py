@@ -314,7 +314,7 @@ class _GreaterThan(_Above):
 
     def check(self, value: Any) -> Any:
         """Whether it lies above."""
-        return value > self.lower_bound
+        return self.lower_bound < value
 
 
 class _GreaterThanEq(_Above):
@@ -322,7 +322,7 @@ class _GreaterThanEq(_Above):
 
     def check(self, value: Any) -> Any:
         """Whether it does not lie below."""
-        return value >= self.lower_bound
+        return self.lower_bound <= value
 
 
 class _LessThan(_Below):
@@ -338,7 +338,7 @@ class _Interval(_Between):
 
     def check(self, value: Any) -> Any:
         """Whether it lies between."""
-        return (value >= self.lower_bound) & (value <= self.upper_bound)
+        return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
@@ -346,7 +346,7 @@ class _HalfOpenInterval(_Between):
 
     def check(self, value: Any) -> Any:
         """Whether it lies between."""
-        return (value >= self.lower_bound) & (value < self.upper_bound)
+        return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
 class _IntegerInterval(_Interval):
@@ -356,7 +356,7 @@ class _IntegerInterval(_Interval):
 
     def check(self, value: Any) -> Any:
         """Whether it is whole and lies between."""
-        return (value % 1 == 0) & super().check(value)
+        return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _IntegerGreaterThan(_GreaterThanEq):

@@ -13,6 +13,7 @@ from adjoint.distributions.parameters import (
     lazy_property,
     standard_normal,
     standard_uniform,
+    unfilled,
 )
 from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.elementwise.selection import where
@@ -119,12 +120,13 @@ class Laplace(_Centred):
         """Samples with gradients."""
         eps = finfo(self.loc.dtype).eps
         shape = self._extended_shape(sample_shape)
-        side = standard_uniform(shape, self.loc) * (2 - eps) + (eps - 1)
+        side = unfilled(shape, self.loc).uniform_(eps - 1, 1)
         return self.loc - self.scale * side.sign() * (-side.abs()).log1p()
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
-        return -(2 * self.scale).log() - self._standard(value).abs()
+        value = self._checked(value)
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Any) -> Any:
         """The probability of a sample up to a value."""
@@ -279,8 +281,8 @@ class Uniform(Distribution):
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density; without checks, -inf outside."""
         value = self._checked(value)
-        inside = (self.low <= value) & (self.high > value)
-        return inside.type_as(self.low).log() - self._width.log()
+        inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
+        return inside.log() - self._width.log()
 
     def cdf(self, value: Any) -> Any:
         """The probability of a sample up to a value."""

@@ -81,7 +81,8 @@ class Bernoulli(_OneChance, ExponentialFamily):
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the probability."""
-        return _log_odds_score(*broadcast_all(self.logits, self._checked(value)))
+        value = self._checked(value)
+        return _log_odds_score(*broadcast_all(self.logits, value))
 
     def entropy(self) -> Any:
         """The entropy."""
@@ -165,7 +166,8 @@ class ContinuousBernoulli(EitherParameter, ExponentialFamily):
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
-        score = _log_odds_score(*broadcast_all(self.logits, self._checked(value)))
+        value = self._checked(value)
+        score = _log_odds_score(*broadcast_all(self.logits, value))
         return score + self._cont_bern_log_norm()
 
     def cdf(self, value: Any) -> Any:

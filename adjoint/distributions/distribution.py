@@ -13,6 +13,7 @@ from adjoint.distributions.parameters import broadcast_all, lazy_property, sum_r
 from adjoint.tensors.concrete import has_values
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.upper import upper
 
 __all__ = ["Distribution", "ExponentialFamily"]
 
@@ -110,7 +111,7 @@ class Distribution:
                 continue
             value = getattr(self, name)
             self._require(
-                constraint.check(value).all(),
+                constraint.check(value),
                 value,
                 partial(_unfit, name, constraint),
             )
@@ -149,7 +150,7 @@ class Distribution:
             )
             return
         self._require(
-            support.check(value).all(),
+            support.check(value),
             value,
             lambda kind, shape, who: (
                 f"Expected value argument ({kind} of shape {shape}) to be within the support "
@@ -157,8 +158,11 @@ class Distribution:
             ),
         )
 
-    def _require(self, valid: Any, value: Any, complaint: Callable[[str, Any, str], str]) -> None:
-        """Raise an error unless a value is valid; in a compiled program, at each of its calls."""
+    def _require(self, fits: Any, value: Any, complaint: Callable[[str, Any, str], str]) -> None:
+        """Raise an error unless all of a value fits; in a compiled program, at each call."""
+        valid = upper.seen_below("_is_all_true", fits) if current().modes else NotImplemented
+        if valid is NotImplemented:
+            valid = fits.all()
 
         def check(valid: Any, value: Any) -> None:
             if not valid:

@@ -139,7 +139,8 @@ class Exponential(ExponentialFamily):
 
     def log_prob(self, value: Any) -> Any:
         """The logarithm of the density."""
-        return self.rate.log() - self.rate * self._checked(value)
+        value = self._checked(value)
+        return self.rate.log() - self.rate * value
 
     def cdf(self, value: Any) -> Any:
         """The probability of a sample up to a value."""

@@ -6,7 +6,7 @@ from numbers import Number
 from typing import Any
 
 from adjoint.autograd.grad_mode import enable_grad
-from adjoint.creation.factories import arange, empty, tensor as new_tensor
+from adjoint.creation.factories import arange, empty, rand, tensor as new_tensor
 from adjoint.dtypes import get_default_dtype
 from adjoint.ops.arranging.conversion import finfo
 from adjoint.ops.arranging.indexing import getitem
@@ -48,16 +48,19 @@ def broadcast_all(*values: Any) -> tuple[Any, ...]:
     return tuple(broadcast_tensors(*tensors))
 
 
+def unfilled(shape: Any, like: Any) -> Any:
+    """A tensor of the kind of another, to be filled."""
+    return empty(shape, dtype=like.dtype, device=like.device)
+
+
 def standard_normal(shape: Any, like: Any) -> Any:
     """Samples of the standard normal distribution, of the kind of another tensor."""
-    made: Any = empty(shape, dtype=like.dtype, device=like.device)
-    return made.normal_()
+    return unfilled(shape, like).normal_()
 
 
 def standard_uniform(shape: Any, like: Any) -> Any:
     """Numbers spread evenly over [0, 1), of the kind of another tensor."""
-    made: Any = empty(shape, dtype=like.dtype, device=like.device)
-    return made.uniform_()
+    return rand(shape, dtype=like.dtype, device=like.device)
 
 
 def sum_rightmost(value: Any, dims: int) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any
 
+from adjoint.creation.factories import zeros_like
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
 from adjoint.nn.replacing import Replaceable
 from adjoint.ops import PUBLIC
@@ -217,8 +218,9 @@ def gumbel_softmax(
     soft = reduction.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    index = soft.detach().argmax(dim, keepdim=True)
-    one = logits.detach().new_zeros(logits.shape).scatter_(dim, index, 1.0)
+    index = soft.max(dim, keepdim=True).indices
+    zeros: Any = zeros_like(logits)
+    one = zeros.scatter_(dim, index, 1.0)
     return one - soft.detach() + soft
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.creation.factories import eye, randperm
-from adjoint.ops.arranging.shape import reshape, transpose
+from adjoint.ops.arranging.shape import reshape
+from adjoint.ops.arranging.strided import diag
 from adjoint.ops.composites import overridable
 from adjoint.ops.elementwise.arithmetic import sign
 from adjoint.ops.matrices.decompositions import linalg_qr
-from adjoint.ops.matrices.linalg import linalg_diagonal
 
 # ---- gains and fans ----
 
@@ -218,11 +218,13 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
         return tensor
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
-    drawn = tensor.detach().new_zeros((max(rows, columns), min(rows, columns)))
-    factor, triangle = linalg_qr(drawn.normal_(0.0, 1.0, generator=generator))
-    factor = factor * sign(linalg_diagonal(triangle))  # which of all such matrices is then chance
+    drawn = tensor.new_empty((rows, columns)).normal_(0.0, 1.0, generator=generator)
     if rows < columns:
-        factor = transpose(factor, 0, 1)
+        drawn.t_()
+    factor, triangle = linalg_qr(drawn)
+    factor *= sign(diag(triangle))  # which of all such matrices is then chance
+    if rows < columns:
+        factor.t_()
     return tensor.copy_(reshape(factor, tuple(tensor.shape))).mul_(gain)
 
 

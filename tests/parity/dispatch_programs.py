@@ -505,3 +505,18 @@ DRAWN: dict[str, Any] = {
         x, 0.3, True
     ).sum(),
 }
+
+# Of which options are shown otherwise, so that only the names of steps are compared.
+SAMPLED: dict[str, Any] = {
+    "uniform": lambda torch, x: torch.distributions.Uniform(x, x + 1).rsample(),
+    "laplace": lambda torch, x: torch.distributions.Laplace(x, x + 1).rsample(),
+    "categorical": lambda torch, x: torch.distributions.Categorical(x * x).sample(),
+    "score, uniform": lambda torch, x: torch.distributions.Uniform(x - 9, x + 9).log_prob(x),
+    "score, exponential": lambda torch, x: torch.distributions.Exponential(x + 1).log_prob(x * x),
+    "score, laplace": lambda torch, x: torch.distributions.Laplace(x, x + 1).log_prob(x),
+    "score, bernoulli": lambda torch, x: torch.distributions.Bernoulli(x * 0).log_prob(x * 0),
+    "score, categorical": lambda torch, x: torch.distributions.Categorical(x * x).log_prob(
+        torch.tensor(1)
+    ),
+    "orthogonal_": lambda torch, x: torch.nn.init.orthogonal_(torch.zeros(2, 3)),
+}

@@ -15,7 +15,7 @@ from tests.parity import (
     dispatch_matrices,
     dispatch_sequences,
 )
-from tests.parity.dispatch_programs import DERIVED, DRAWN, VALUED
+from tests.parity.dispatch_programs import DERIVED, DRAWN, SAMPLED, VALUED
 from tools import aten_forms
 
 
@@ -522,6 +522,17 @@ def test_a_mode_sees_the_same_steps_of_what_is_drawn(torch, name):
         library.autograd.grad(DRAWN[name](library, x), x)
 
     assert logged(compat, TorchDispatchMode, program) == logged(torch, Theirs, program)
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_a_mode_sees_distributions_and_their_checks_in_the_same_steps(torch, name):
+    from torch.utils._python_dispatch import TorchDispatchMode as Theirs
+
+    def names(library, mode):
+        log = logged(library, mode, lambda library, x, y: SAMPLED[name](library, x.detach()))
+        return [line.partition("(")[0] for line in log]
+
+    assert names(compat, TorchDispatchMode) == names(torch, Theirs)
 
 
 @pytest.mark.parametrize("name", DRAWN)

@@ -7,6 +7,7 @@ import pytest
 
 import adjoint
 import adjoint.nn.functional as F
+from adjoint.distributions import Uniform
 from adjoint.func import grad, vmap
 from adjoint.ops.op import TABLE
 
@@ -36,6 +37,7 @@ FREE: dict[str, Draw] = {
     ),
     "rrelu": lambda x, one: F.rrelu(-one, training=True),
     "gumbel_softmax": lambda x, one: F.gumbel_softmax(one),
+    "Uniform": lambda x, one: Uniform(one, one + 1, validate_args=False).rsample(),
     "uniform_": lambda x, one: x.clone().uniform_(),
     "normal_": lambda x, one: adjoint.empty_like(x).normal_(),
     "exponential_": lambda x, one: adjoint.zeros_like(x).exponential_(),
