@@ -1,6 +1,7 @@
 """torch.fx: the graphs of programs are PyTorch's, and they run, copy and change alike."""
 
 import copy
+import functools
 import operator
 import pickle
 import traceback
@@ -515,3 +516,17 @@ def test_a_traced_layer_computes_the_same():
         x = compat.arange(-8.0, 8.0).reshape(1, 1, 4, 4)
         traced = compat.fx.GraphModule(layer, Inside().trace(layer))
         assert traced(x).tolist() == layer(x).tolist()
+
+
+@pytest.mark.parametrize("name", ["gelu", "sigmoid", "a method", "a partial", "a class"])
+def test_what_is_no_function_in_python_is_refused(torch, name):
+    for library in (compat, torch):
+        found = {
+            "gelu": library.nn.functional.gelu,
+            "sigmoid": library.sigmoid,
+            "a method": library.ones(2).add,
+            "a partial": functools.partial(lambda x, y: x + y, y=2),
+            "a class": library.nn.Module,
+        }
+        with pytest.raises(AssertionError):
+            library.fx.symbolic_trace(found[name])

@@ -371,6 +371,11 @@ class Tracer(TracerBase):
             self.root_module_name = type(root).__name__
             self.submodule_paths = {module: name for name, module in root.named_modules()}
         else:
+            if not isinstance(root, FunctionType):
+                raise AssertionError(
+                    f"{root!r} can't be traced, which takes a module or a function in Python; make "
+                    "it one, as lambda x: ..."
+                )
             self.root = Module()
             function = root
         self.tensor_attrs = _tensor_attributes(self.root)
