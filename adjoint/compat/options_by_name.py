@@ -6,9 +6,9 @@ Functions that PyTorch has in C show their calls as they are made.
 import functools
 import importlib
 import inspect
-import types
 from typing import Any
 
+from adjoint.compat.pytorch_names import is_known
 from adjoint.nn import functional, init
 from adjoint.tensors.tensor import Tensor
 
@@ -33,17 +33,19 @@ def _signatures() -> dict[Any, tuple[inspect.Signature, bool]]:
     found = [
         function
         for name, function in vars(functional).items()
-        if callable(function) and not isinstance(function, (type, types.ModuleType))
-        if not name.startswith("_") and not name.endswith("_") and name not in _AS_CALLED.split()
+        if callable(function) and not isinstance(function, type)
+        if is_known(f"nn.functional.{name}") and not name.startswith("_")
+        if not name.endswith("_") and name not in _AS_CALLED.split()
     ]
     torch = importlib.import_module("adjoint.compat.torch")
     found += [getattr(torch, name) for name in _IN_PYTHON.split()]
     named = [getattr(init, name) for name in _ALL_BY_NAME]
     known = {each: (inspect.signature(each), each in named) for each in (*found, *named)}
-    for name in _METHODS:
-        signature = inspect.signature(getattr(Tensor, name))
-        own = [each for each in signature.parameters.values() if each.name != "out"]
-        known[getattr(Tensor, name)] = (signature.replace(parameters=own), False)
+    unshown = {getattr(Tensor, name): "out" for name in _METHODS} | {functional.l1_loss: "weight"}
+    for function, name in unshown.items():
+        signature = inspect.signature(function)
+        own = [each for each in signature.parameters.values() if each.name != name]
+        known[function] = (signature.replace(parameters=own), False)
     return known
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any
 
-from adjoint.creation.factories import zeros_like
+from adjoint.creation import factories
 from adjoint.nn.multihead import multi_head_attention_forward as multi_head_attention_forward
 from adjoint.nn.replacing import Replaceable
 from adjoint.ops import PUBLIC
@@ -219,7 +219,7 @@ def gumbel_softmax(
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True).indices
-    zeros: Any = zeros_like(logits)
+    zeros: Any = factories.zeros_like(logits)
     one = zeros.scatter_(dim, index, 1.0)
     return one - soft.detach() + soft
 
