@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from adjoint.autograd.leaves import Writes
 
 
+def base_of(gradient: TensorCore) -> tuple[TensorCore, tuple[Any, ...]]:
+    """The tensor whose array a gradient shows, where arrays never change; and by which steps."""
+    extras = gradient.extras
+    base = None if extras is None else extras.base
+    if extras is None or base is None or backend_of(gradient.array).mutable:
+        return gradient, ()
+    return base, extras.steps
+
+
 class State:
     """What a `.grad` was at one moment: the tensor, its values, how often it had been changed.
 
@@ -203,8 +212,10 @@ def _put_back(writes: "Writes", tensor: "TensorCore", state: State) -> None:
     if state.values is None:
         pass
     elif not backend_of(state.array).mutable:
-        writes.set(gradient, "array", state.values)
-        writes.set(gradient, "known", None)
+        writes.put(*base_of(gradient), state.values)
+        if gradient.extras is not None and gradient.extras.counter is not None:
+            writes.count(gradient.extras.counter)  # onwards, so that views look again
+        return
     elif type(state.array) is not NDARRAY or state.array.flags.writeable:
         writes.restore(state.array, state.values)
     counter = gradient.counter() if state.version else _counter_of(gradient)

@@ -12,7 +12,7 @@ from operator import call, iadd, setitem
 from typing import Any, Final
 
 from adjoint._base import after_fork, moments
-from adjoint.autograd.early_writes import any_open, close, forget_all, note, take_back
+from adjoint.autograd.early_writes import any_open, base_of, close, forget_all, note, take_back
 from adjoint.autograd.graph_task import GraphTask
 from adjoint.autograd.hooks import NodeHooks, run_accumulate_hooks, wrapped
 from adjoint.autograd.node import AccumulateGrad, Node
@@ -182,17 +182,18 @@ def prepare(
         else:
             writes.add(old.array, array)
     else:
-        if writes.replaced is None:
-            writes.replaced = {}
-        before = writes.replaced.get(id(old))  # by another leaf, which shares the gradient
-        total = total_of(sums, leaf, old, array, False) if before is None else before + array
-        writes.replaced[id(old)] = total
         tracing = current().tracing
+        base, steps = base_of(old) if tracing is None else (old, ())
+        shown = writes.shown(base, steps)  # by another leaf, which shares the gradient, or memory
+        total = total_of(sums, leaf, old, array, False) if shown is None else shown + array
         if tracing is not None:  # who shares its memory sees it change
+            writes.replace(old, total)
             writes.call((tracing.put, old, total))
             return
-        writes.set(old, "array", total)
-        writes.set(old, "known", None)
+        writes.put(base, steps, total)
+        counter = old.counter()
+        counter.note()
+        writes.count(counter)
 
 
 def may_run_code(leaf: TensorCore, grad: Any, create_graph: bool) -> bool:
@@ -367,6 +368,29 @@ class Writes:
         if self.fallible is None:
             self.fallible = []
         self.fallible.append((total, part))
+
+    def shown(self, base: TensorCore, steps: tuple[Any, ...]) -> Any:
+        """What views of an array show, or None of all of one that is not among these."""
+        array = None if self.replaced is None else self.replaced.get(id(base))
+        return (
+            upper.sharing.shown(base.array if array is None else array, steps) if steps else array
+        )
+
+    def put(self, base: TensorCore, steps: tuple[Any, ...], array: Any) -> None:
+        """A tensor gets another array, or that part of it: its views find what they show."""
+        if steps:
+            whole = None if self.replaced is None else self.replaced.get(id(base))
+            whole = base.array if whole is None else whole
+            array = upper.sharing.scattered(whole, steps, array)
+        self.replace(base, array)
+        self.set(base, "array", array)
+        self.set(base, "known", None)
+
+    def replace(self, tensor: TensorCore, array: Any) -> None:
+        """Know what takes the place of a tensor's array."""
+        if self.replaced is None:
+            self.replaced = {}
+        self.replaced[id(tensor)] = array
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """An attribute becomes what is given."""

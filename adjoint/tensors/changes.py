@@ -48,7 +48,7 @@ from adjoint.tensors.core import (
 from adjoint.tensors.memory import check_result, mutate_plainly, refuse_shared, store, write_result
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.upper import Sharing, renewed, upper
-from adjoint.tensors.views import rebase, refusal, regenerate, replay, set_history
+from adjoint.tensors.views import rebase, refusal, regenerate, replay, scattered, set_history
 
 if TYPE_CHECKING:
     from adjoint.ops.op import Op
@@ -493,6 +493,12 @@ class _Sharing(Sharing):
 
     def overwrite(self, target: Any, result: Any, name: str) -> Any:
         return overwrite(target, result, name)
+
+    def shown(self, array: Any, steps: Any) -> Any:
+        return replay(array, steps)
+
+    def scattered(self, array: Any, steps: Any, part: Any) -> Any:
+        return scattered(array, steps, part)
 
 
 upper.sharing = _Sharing()

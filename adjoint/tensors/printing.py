@@ -289,7 +289,7 @@ def _elements(self: Tensor, indent: int) -> str:
     tracing = current().tracing
     if tracing is not None and self.layer is None:
         tracing.refuse_value(self)
-    array = backend_of(self.array).to_numpy(self.array)
+    array = backend_of(self.array).to_numpy(self.current_array())
     if array.size == 0:
         return "[]"
     summarise = array.size > OPTIONS.threshold

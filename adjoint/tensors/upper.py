@@ -60,6 +60,14 @@ class Sharing:
         """Put a result into a tensor."""
         raise NotImplementedError
 
+    def shown(self, array: Any, steps: tuple[Any, ...]) -> Any:
+        """The part of an array that view operations show."""
+        raise NotImplementedError
+
+    def scattered(self, array: Any, steps: tuple[Any, ...], part: Any) -> Any:
+        """Another array, in which that part is replaced."""
+        raise NotImplementedError
+
 
 class Operators:
     """The ops behind Tensor's operators; the tables fill them in."""

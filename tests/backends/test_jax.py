@@ -242,6 +242,40 @@ def test_writing_a_view_is_exact() -> None:
     np.testing.assert_array_equal(base.numpy_array(), [5.0, 5.0, np.nan, -2.0])
 
 
+def test_gradients_that_show_one_tensor_are_gathered_there() -> None:
+    flat = adjoint.zeros(6, device="xla")
+    first = adjoint.ones(2, 2, device="xla", requires_grad=True)
+    second = adjoint.ones(2, device="xla", requires_grad=True)
+    first.grad, second.grad = flat[:4].view(2, 2), flat[4:]
+    for count in (1, 2):
+        (first * second * 3).sum().backward()
+        assert flat.tolist() == [3.0 * count] * 4 + [6.0 * count] * 2
+        assert first.grad.tolist() == [[3.0 * count] * 2] * 2
+    assert str(second.grad).startswith("tensor([12., 12.]")
+    flat.zero_()
+    assert str(second.grad).startswith("tensor([0., 0.]")
+
+
+def test_a_pass_that_fails_takes_back_what_it_wrote_through_a_view() -> None:
+    flat = adjoint.zeros(2, device="xla")
+    first = adjoint.ones(2, device="xla", requires_grad=True)
+    second = adjoint.ones(2, device="xla", requires_grad=True)
+    first.grad = flat.view(2)
+    seen: list[list[float]] = []
+
+    def fail(grad: Tensor) -> None:
+        raise ValueError(grad)
+
+    node = (first * 1).grad_fn.next_functions[0][0]
+    node.register_hook(lambda *_: seen.append(first.grad.tolist()))
+    early = second * 1
+    early.register_hook(fail)
+    with pytest.raises(ValueError):
+        (early + first * 2).sum().backward()
+    assert seen == [[2.0, 2.0]]
+    assert flat.tolist() == [0.0, 0.0] == first.grad.tolist()
+
+
 def test_the_gradient_of_a_changed_view_is_exact() -> None:
     x = Tensor(jnp.ones(2), AS_IS).requires_grad_()
     base = x * 1.0
