@@ -129,3 +129,12 @@ def test_a_derivative_that_is_missing_says_so_by_pytorchs_class(name):
     pytest.importorskip("scipy")
     with pytest.raises(NotImplementedError, match="by its first argument is not implemented"):
         function(x, y).sum().backward()
+
+
+def test_the_slope_of_copysign_keeps_nan() -> None:
+    slopes = []
+    for library in (torch, adjoint):
+        x = library.tensor([float("nan"), 0.0, 2.0, -2.0], requires_grad=True)
+        library.copysign(x, -1.0).sum().backward()
+        slopes.append(str(x.grad.tolist()))
+    assert slopes[0] == slopes[1]

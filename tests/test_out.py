@@ -75,3 +75,31 @@ def test_who_says_that_out_is_resized(library):
         rest = (0,) if call is library.cumsum else ()
         with pytest.warns(UserWarning, match="resized"):
             call(library.ones(5), *rest, out=library.ones(2, 3))
+
+
+GATHERED = {
+    "sum": lambda t, x, out: t.sum(x, 0, out=out),
+    "nansum": lambda t, x, out: t.nansum(x, 0, out=out),
+    "mean": lambda t, x, out: t.mean(x, 0, out=out),
+    "prod": lambda t, x, out: t.prod(x, 0, out=out),
+}
+
+
+@pytest.mark.parametrize("kind", ["float64", "float16", "int64", "bool"])
+@pytest.mark.parametrize("name", GATHERED)
+def test_reductions_compute_in_the_type_of_out(name, kind):
+    torch = pytest.importorskip("torch")
+    answers = []
+    for library in (torch, adjoint):
+        x = library.tensor([[0.1, 70000.0], [0.7, -69999.0], [0.9, 1.0]])
+        out = library.zeros(2, dtype=getattr(library, kind))
+        try:
+            answers.append(str(GATHERED[name](library, x, out).tolist()))
+        except RuntimeError as error:
+            answers.append(type(error))
+    assert answers[0] == answers[1]
+
+
+def test_out_drops_no_imaginary_part():
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        adjoint.sum(adjoint.ones(2, dtype=adjoint.complex64), 0, out=adjoint.zeros(()))

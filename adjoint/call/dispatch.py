@@ -55,7 +55,7 @@ from adjoint.call.record import (
     unlink,
     watch_results,
 )
-from adjoint.dtypes import of_python_scalar
+from adjoint.dtypes import BOOL, COMPLEX, FLOAT, can_cast, category_of, of_python_scalar
 from adjoint.tensors.core import (
     CUT_BY_MODE,
     CUT_BY_OP,
@@ -105,7 +105,7 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             refuse_shared(op.name, tensors_in([values[i] for i in op.apart]), out)
         elif op.aligned:
             refuse_shared(op.name, tensors_in(values), out, True)
-        if op.follows_out and kwargs.get("dtype") is None:
+        if op.follows_out and kwargs.get("dtype") is None and followed(op, values, out):
             values[op.index_of["dtype"]] = out.dtype
     try:
         result = apply(op, values)
@@ -122,6 +122,16 @@ def call(op: "Op", args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             f"{op.name}(): dtype={kind.name} asks for another type than out has, {out.dtype.name}"
         )
     return write_out(op.name, result, out, op.exact_out)
+
+
+def followed(op: "Op", values: list[Any], out: Any) -> bool:
+    """Whether an op computes in the type of out=; see Op.follows_out."""
+    if op.follows_out is True or not isinstance(values[0], Tensor):
+        return True
+    given = values[0].dtype
+    least = FLOAT if op.follows_out == "floats" else BOOL
+    fits = can_cast(given, out.dtype) or (least == BOOL and category_of(given) < COMPLEX)
+    return fits and category_of(given) >= least
 
 
 def apply(op: "Op", values: list[Any]) -> Any:

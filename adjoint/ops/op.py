@@ -151,7 +151,9 @@ class Op(Described):
         # Or as channels_last has it, if the "first" argument does, or its "images" but no volumes,
         # "either" of two arguments, or "all" of a list.
         self.follows = ""
-        self.follows_out = False  # without dtype it computes in that of out=
+        # Without dtype it computes in that of out=; or only "floats" do, or "all" but what is
+        # complex in real numbers.
+        self.follows_out: Any = False
         # Arguments that share no memory with what is written, or, if it is aligned, no other place.
         self.apart: tuple[int, ...] = ()
         # True: out= must have the data type of the result; or the error of what can't be cast.

@@ -290,3 +290,14 @@ def test_numbers(torch: Any, name: str, kind: Any) -> None:
     theirs = WITH_NUMBERS[name](torch, torch.tensor(values).to(getattr(torch, kind.name)))
     assert ours.dtype.name == str(theirs.dtype).removeprefix("torch.")
     np.testing.assert_array_equal(ours.detach().float().numpy(), theirs.detach().float().numpy())
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16"])
+def test_gradients_of_sums_in_another_type_are_rounded_once(torch: Any, kind: str) -> None:
+    found = []
+    for library in (torch, adjoint):
+        x = library.ones(40).to(getattr(library, kind)).requires_grad_()
+        total = x.cumsum(0, dtype=library.bfloat16)
+        total.backward((library.arange(40) * 0.17).to(library.bfloat16))
+        found.append(x.grad.tolist())
+    assert found[0] == found[1]

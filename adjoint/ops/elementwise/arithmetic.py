@@ -13,7 +13,7 @@ from adjoint.dtypes import (
     refuse_factor,
 )
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.elementwise.comparison import kind_of, refuse_complex
+from adjoint.ops.elementwise.comparison import isnan, kind_of, refuse_complex
 from adjoint.ops.elementwise.selection import where
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.ops.shared_rules import refused_derivative, zero_of
@@ -310,7 +310,7 @@ def abs_(input: Value) -> Value:
 
 
 @elementwise(
-    input=lambda grad, input, result: grad * sign(input) * sign(result),
+    input=lambda grad, input, result: grad * where(isnan(input), input, sign(input) * sign(result)),
     other=lambda grad: zero_of(grad),
     floats=True,
 )

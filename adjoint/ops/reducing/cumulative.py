@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from adjoint.call.arguments import conj
-from adjoint.call.half_precision import cast, is_half
+from adjoint.call.half_precision import cast, half_type, is_half
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import COMPLEX, FLOAT, as_dtype, category_of
 from adjoint.ops.annotations import Array, Value
@@ -130,8 +130,14 @@ def _in_place(op: Any, input: Any, dim: int, dtype: Any) -> Any:
     return apply_inplace(op, [input, dim, dtype])
 
 
+def _cumsum_rule(grad: Value, dim: int, dtype: Any) -> Value:
+    """In single precision if the input may have another type than 16-bit floats: rounded once."""
+    kind = None if dtype is None or half_type(grad) is None else F32
+    return flip(cumsum(flip(grad, (dim,)), dim, dtype=kind), (dim,))
+
+
 @linear(
-    input=lambda grad, dim: flip(cumsum(flip(grad, (dim,)), dim), (dim,)),
+    input=_cumsum_rule,
     batching=FRONT,
     follows_out=True,
     ordered=True,

@@ -85,6 +85,7 @@ def spread_sum(xp: Any, input: Array, shape: Any, dim: Any = None, keepdim: bool
         sum, input_shape, [input, dim, keepdim, dtype]
     ),
     numpy=True,
+    follows_out="all",
     ordered=True,
     node_name=by_dim("Sum"),
 )
@@ -123,6 +124,7 @@ def _mean_rule(grad: Value, input_shape: Any, dim: Any, keepdim: bool) -> Value:
         mean, input_shape, [input, dim, keepdim, dtype]
     ),
     numpy=True,
+    follows_out="floats",
     ordered=True,
     node_name=by_dim("Mean"),
 )
@@ -130,9 +132,9 @@ def mean(
     xp: Any, input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Array:
     """Mean over dim, or over everything."""
+    kind = input.dtype if dtype is None else as_dtype(dtype).numpy_dtype
     if dtype is not None:
-        input = input.astype(as_dtype(dtype).numpy_dtype)
-    kind = input.dtype
+        input = input.astype("float32" if is_half(kind) else kind)
     if kind.kind in "biu":
         raise RuntimeError(f"the mean of {kind} is no {kind}: give dtype=, or convert the input")
     if dim is None and kind.itemsize != 2:
@@ -183,6 +185,7 @@ def _prod_tangent(input: Value, input_tangent: Value, dim: Any, keepdim: bool) -
     vmap=lambda input, input_shape, dim, keepdim, dtype: reduced(
         prod, input_shape, [input, dim, keepdim, dtype]
     ),
+    follows_out="all",
     ordered=True,
 )
 def prod(
@@ -211,6 +214,7 @@ def prod(
         input_tangent * logical_not(isnan(input)), dim, keepdim
     ),
     exact_out=NotImplementedError,
+    follows_out="floats",
     ordered=True,
 )
 def nansum(
