@@ -296,6 +296,10 @@ class Layer:
             raise RuntimeError(refusal)
         return tensor.current_array()
 
+    def single(self, tensor: Tensor) -> Any:
+        """The array of the one value that its tensor has."""
+        return self.values(tensor)
+
     def detached(self) -> "Layer | None":
         """The same layer on what it holds without history, and without what depends on others."""
         raise NotImplementedError

@@ -4,6 +4,7 @@ from typing import Any
 
 from adjoint import dtypes
 from adjoint.creation.factories import is_size, tensor, zeros
+from adjoint.creation.sparse import sparse_coo_tensor
 from adjoint.device import device, set_default_device
 from adjoint.dtypes import dtype, set_default_dtype
 from adjoint.tensors.size import Size
@@ -101,3 +102,16 @@ def set_default_tensor_type(t: Any) -> None:
         )
     set_default_dtype(kind.dtype)
     set_default_device(kind.where)
+
+
+def sparse_of_type(args: tuple[Any, ...], dtype: Any, device: Any = None) -> Any:
+    """A sparse tensor as its old constructors make it: of sizes, or of indices and values."""
+    if len(args) > 1 and all(isinstance(each, Tensor) for each in args[:2]):
+        return sparse_coo_tensor(*args, dtype=dtype, device=device)
+    size: Any = args[0] if args and isinstance(args[0], Size) else args
+    if not all(type(each) is int for each in size):
+        raise TypeError(
+            "a sparse tensor is made of whole numbers that are its sizes, of a Size, or of indices "
+            f"and values, not of {args!r}; use sparse_coo_tensor()"
+        )
+    return sparse_coo_tensor(size=tuple(size) or (0,), dtype=dtype, device=device)

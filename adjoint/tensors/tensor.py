@@ -657,7 +657,7 @@ class Tensor(TensorCore):
             seen = upper.seen_below("_local_scalar_dense", self)
             if seen is not NotImplemented:
                 return seen
-        array = self.concrete_array()
+        array = self.concrete_array() if self.layer is None else self.layer.single(self)
         return array.item() if type(array) is NDARRAY else backend_of(array).number(array)
 
     def tolist(self) -> Any:

@@ -43,6 +43,23 @@ CASES = {
     "bmm": _batched,
     "bmm of other batches": lambda t: t.bmm(_batch(t), t.ones(3, 4, 2)),
     "bmm of other sizes": lambda t: t.bmm(_batch(t), t.ones(2, 5, 2)),
+    "one number": lambda t: [bool(t.eye(1).to_sparse()), t.zeros(1, 1).to_sparse().item()],
+    "many numbers": lambda t: bool(t.eye(2).to_sparse()),
+    "a column": lambda t: coalesced(t)[:, 1],
+    "a column, dense": lambda t: hybrid(t)[:, 1],
+    "a new dimension": lambda t: coalesced(t)[:, None, 1],
+    "slices": lambda t: coalesced(t)[:, 0:1],
+    "too many indices": lambda t: coalesced(t)[:, 0, 0, 0, 0],
+    "view_as_real": lambda t: t.view_as_real(coalesced(t) * (1 + 2j)),
+    "view_as_complex": lambda t: t.view_as_complex(t.view_as_real(coalesced(t) * (1 + 2j))),
+    "view_as_complex, real": lambda t: t.view_as_complex(coalesced(t)),
+    "new": lambda t: coalesced(t).new(t.tensor([[0, 1]]), t.tensor([1.0, 2.0])),
+    "new of sizes": lambda t: [coalesced(t).new(2, 3), coalesced(t).new(t.Size([4]))],
+    "new of nothing": lambda t: coalesced(t).new(),
+    "new of a list": lambda t: coalesced(t).new([2, 3]),
+    "FloatTensor of sizes": lambda t: t.sparse.FloatTensor(2, 3),
+    "FloatTensor of nothing": lambda t: t.sparse.FloatTensor(),
+    "spdiags of none": lambda t: t.sparse.spdiags(t.ones(0, 3), t.ones(0).long(), (3, 2)),
     "narrow_copy": lambda t: coalesced(t).narrow_copy(1, 1, 2),
     "narrow_copy, twice": lambda t: doubled(t).narrow_copy(0, 0, 1),
     "narrow_copy, dense": lambda t: hybrid(t).narrow_copy(1, 1, 1),
@@ -130,3 +147,12 @@ def test_a_million_rows_and_columns() -> None:
     assert table.weight.grad._nnz() == 3
     optimizer.step()
     assert table.weight.detach()[5].tolist() == before
+
+
+def test_names_of_types(torch: Any) -> None:
+    for library in (torch, compat):
+        matrix = library.eye(2).to_sparse()
+        assert matrix.type() == "torch.sparse.FloatTensor"
+        assert matrix.type("torch.sparse.DoubleTensor").type() == "torch.sparse.DoubleTensor"
+        with pytest.raises(RuntimeError):
+            library.eye(2).to_sparse_csr().type()

@@ -12,7 +12,7 @@ from adjoint.compat.aten import PRIVATE
 from adjoint.compat.aten_steps.answering import asking
 from adjoint.compat.odd_products import smm, sspaddmm
 from adjoint.compat.own_arrays import OwnArray
-from adjoint.compat.tensor_types import TensorType
+from adjoint.compat.tensor_types import TensorType, sparse_of_type
 from adjoint.compat.torch_tree.storage import (
     CLASSES,
     STORAGE_NAMES,
@@ -34,6 +34,7 @@ from adjoint.ops.arranging.conversion import (
     contiguous_format,
     data_ptr,
     preserve_format,
+    sparse_coo,
     type_,
 )
 from adjoint.ops.composites import answered_below
@@ -48,6 +49,11 @@ UNKNOWN_KINDS = ("ipu", "maia", "mkldnn", "mps", "mtia", "nested", "vulkan", "xp
 
 def new(self: Tensor, *args: Any, size: Any = None, device: Any = None) -> Tensor:
     """A tensor of the same type: of some sizes, of a sequence's elements, or an alias."""
+    if self.layer is not None and self.layer.sparse:
+        if self.layer.layout is not sparse_coo:
+            raise RuntimeError(f"Tensor.new: there is none for layout {self.layer.layout.name}")
+        made: Tensor = sparse_of_type(args or size or (), self.dtype, device or self.device)
+        return made
     if args and isinstance(args[0], Tensor) and args[0].dtype is self.dtype:
         shown: Tensor = alias(args[0])
         return shown

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adjoint.compat.tensor_types import CPU_TYPES
+from adjoint.compat.tensor_types import CPU_TYPES, sparse_of_type
 from adjoint.creation.factories import arange
 from adjoint.creation.sparse import sparse_coo_tensor
 from adjoint.dtypes import int64
@@ -15,7 +15,7 @@ def _typed(dtype: Any) -> Any:
     """The old name of sparse tensors of one data type."""
 
     def make(*args: Any) -> Any:
-        return sparse_coo_tensor(*args, dtype=dtype)
+        return sparse_of_type(args, dtype)
 
     return make
 
@@ -39,6 +39,9 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
     spans = [(max(0, k), min(width, height + k, rows.shape[1])) for k in places]
     if any(last < first for first, last in spans):
         raise RuntimeError(f"spdiags: a diagonal of {places} lies outside of {tuple(shape)}")
+    if not spans:
+        empty: Any = sparse_coo_tensor(size=shape, dtype=diagonals.dtype)
+        return empty if layout in (None, sparse_coo) else empty.to_sparse(layout=layout)
     columns = cat([arange(*span) for span in spans])
     lines = cat([arange(*span) - k for span, k in zip(spans, places, strict=True)])
     values = cat([row[slice(*span)] for row, span in zip(rows, spans, strict=True)])

@@ -324,9 +324,14 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         kind = self.dtype
         name = next(n for n, d in _TYPE_NAMES.items() if d is kind)
         part = "" if self.device.type == "cpu" else f"{self.device.type}."
+        if self.layer is not None and self.layer.sparse:
+            if self.layer.layout is not sparse_coo:
+                raise RuntimeError(f"type(): there is no name for layout {self.layer.layout.name}")
+            part += "sparse."
         return f"adjoint.{part}{name}Tensor"
     if isinstance(dtype, str):
         stem = dtype.removeprefix("torch.").removeprefix("adjoint.").removesuffix("Tensor")
+        stem = stem.removeprefix("sparse.")
         if _TYPE_NAMES.get(stem) is None:
             known = ", ".join(f"adjoint.{n}Tensor" for n in _TYPE_NAMES)
             raise ValueError(f"invalid type: {dtype!r}; the known names are {known}")

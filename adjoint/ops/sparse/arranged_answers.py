@@ -8,6 +8,7 @@ from adjoint.ops.arranging.conversion import to
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import cat, permute, reshape, transpose, unsqueeze
 from adjoint.ops.dims import check_index_type, check_positions, normal_dim, normal_dims
+from adjoint.ops.elementwise.complex_numbers import view_as_complex, view_as_real
 from adjoint.ops.matrices.matmul import same_dtype, shapes_of
 from adjoint.ops.reducing.reduction import any as any_, sum
 from adjoint.ops.sparse.answers import answers, layer_of
@@ -383,13 +384,55 @@ def _selected(name: str, input: Any, chosen: dict[int, int]) -> Any:
 
 @answers("basic_index")
 def _basic_index(input: Any, index: Any) -> Any:
-    if not all(isinstance(each, int) or each is Ellipsis for each in index):
+    shape = layer_of(input).shape
+    index = list(index)
+    left = len(shape) - len([each for each in index if each is not None and each is not Ellipsis])
+    if left < 0:
+        raise IndexError(f"__getitem__(): too many indices for a tensor of {len(shape)} dimensions")
+    at = index.index(Ellipsis) if Ellipsis in index else len(index)
+    index[at : at + 1] = [slice(None)] * left
+    chosen: dict[int, int] = {}
+    new: list[int] = []  # dimensions of what is answered
+    dim = 0
+    for each in index:
+        if each is None:
+            new.append(dim - len(chosen) + len(new))
+            continue
+        if isinstance(each, int):
+            chosen[dim] = each
+        elif not isinstance(each, slice) or each.indices(shape[dim]) != (0, shape[dim], 1):
+            raise refused("__getitem__ with slices", layout_of(input))
+        dim += 1
+    if not chosen and not new:
         raise refused("__getitem__ with slices", layout_of(input))
-    rank = len(layer_of(input).shape)
-    before = index[: index.index(Ellipsis)] if Ellipsis in index else index
-    after = index[len(before) + 1 :]
-    chosen = dict(enumerate(before)) | {rank - len(after) + i: n for i, n in enumerate(after)}
-    return _selected("__getitem__", input, chosen)
+    found = _selected("__getitem__", input, chosen) if chosen else input
+    for place in new:
+        found = unsqueeze(found, place)
+    return found
+
+
+@answers("view_as_real")
+def _view_as_real(input: Any) -> Any:
+    layer = layer_of(input)
+    if not isinstance(layer, Coordinates):
+        raise refused("view_as_real", layer.layout)
+    elements: Any = view_as_real(layer.elements)
+    shape = (*layer.shape, 2)
+    return sparse_tensor(Coordinates(layer.places, elements, shape, layer.coalesced))
+
+
+@answers("view_as_complex")
+def _view_as_complex(input: Any) -> Any:
+    layer = layer_of(input)
+    if not isinstance(layer, Coordinates):
+        raise refused("view_as_complex", layer.layout)
+    if layer.elements.ndim < 2 or layer.shape[-1] != 2:
+        raise RuntimeError(
+            "view_as_complex(): a sparse tensor must end in a dense dimension of size 2, got shape "
+            f"{list(layer.shape)}"
+        )
+    elements: Any = view_as_complex(layer.elements)
+    return sparse_tensor(Coordinates(layer.places, elements, layer.shape[:-1], layer.coalesced))
 
 
 @answers("unbind")

@@ -203,6 +203,10 @@ class Coordinates(Sparse):
     def like(self, other: "Coordinates") -> Sparse:
         return other
 
+    def single(self, tensor: Tensor) -> Any:
+        found = concrete(self.joined().elements)
+        return found.reshape(-1)[0] if found.size else self.xp.zeros((), found.dtype)
+
     def shown_parts(self) -> dict[str, Tensor]:
         return {"indices": self.places, "values": self.elements}
 
