@@ -125,6 +125,8 @@ def shape_of(name: str, size: Any) -> tuple[int, ...]:
     """A shape given as one sequence of numbers."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"{name}(): size must be a tuple of ints, not {type(size).__name__}")
+    if size and isinstance(size[0], bool):
+        raise TypeError(f"{name}(): size must be a tuple of ints, not of truths: {size}")
     try:
         sizes = tuple(operator.index(n) for n in size)
     except TypeError:

@@ -58,8 +58,16 @@ def product(sizes: Any) -> int:
     return total
 
 
+def refuse_truth(what: str, value: Any = None) -> None:
+    """Refuse a truth for a size or a count; of several PyTorch looks at the first one alone."""
+    if isinstance(value, bool):
+        raise TypeError(f"{what} must be a whole number, not {value}")
+
+
 def resolved(shape: Any, size: int) -> tuple[int, ...]:
     """A requested shape with its -1 filled in."""
+    if shape and type(shape[0]) is bool:
+        refuse_truth("a size", shape[0])
     sizes = tuple(map(operator.index, shape))
     if min(sizes, default=0) >= 0 and math.prod(sizes) == size:
         return sizes

@@ -30,8 +30,8 @@ def numbers_of(function: Any) -> dict[str, str]:
 def whole_numbers(values: list[Any], dims: list[int]) -> list[Any] | None:
     """The arguments, tensors of one whole number in lists or for dimensions as Python's numbers.
 
-    PyTorch takes them, and truths but in the first place. None if there are none: it is asked when
-    a call has failed, since others need no look at the elements of their lists.
+    So are tensors of one truth. PyTorch takes them, and truths but in the first place. None if
+    there are none: it is asked when a call has failed, since others need no look at their lists.
     """
     found: list[Any] = list(values)
     for place, value in enumerate(values):
@@ -46,8 +46,8 @@ def whole_numbers(values: list[Any], dims: list[int]) -> list[Any] | None:
 
 def _whole(value: Any, truth: bool) -> Any:
     if isinstance(value, Tensor):
-        fits = prod(value.shape) == 1 and category_of(value.dtype) == INTEGER
-        return value.item() if fits and read_freely(value) else value
+        fits = prod(value.shape) == 1 and category_of(value.dtype) <= INTEGER
+        return int(value.item()) if fits and read_freely(value) else value
     return int(value) if truth and isinstance(value, bool) else value
 
 

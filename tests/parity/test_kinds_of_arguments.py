@@ -174,6 +174,45 @@ def test_truth_is_no_whole_number(name, torch):
             WHOLE[name](library, library.zeros(3, 3), True)
 
 
+TRUTHS = {
+    "zeros": lambda t, x: t.zeros(True, 2),
+    "zeros, listed": lambda t, x: t.zeros([True, 2]),
+    "zeros, at the end": lambda t, x: t.zeros(2, True),
+    "new_zeros": lambda t, x: x.new_zeros(True),
+    "rand": lambda t, x: t.rand(True, 2) * 0,
+    "view": lambda t, x: x.view(True, 9),
+    "reshape": lambda t, x: x.reshape((True, 9)),
+    "reshape, at the end": lambda t, x: x.reshape(9, True),
+    "repeat": lambda t, x: x.repeat(True, 2),
+    "roll": lambda t, x: x.roll(True),
+    "split": lambda t, x: x.split(True)[0],
+    "split, sizes": lambda t, x: x.split([True, 2])[0],
+    "size": lambda t, x: t.tensor(x.size(True)),
+    "stride": lambda t, x: t.tensor(x.stride(True)),
+    "max_pool2d": lambda t, x: t.nn.functional.max_pool2d(x[None], True),
+    "avg_pool2d, stride": lambda t, x: t.nn.functional.avg_pool2d(x[None], 1, True),
+    "max_pool2d, at the end": lambda t, x: t.nn.functional.max_pool2d(x[None], (2, True)),
+    "adaptive_avg_pool2d": lambda t, x: t.nn.functional.adaptive_avg_pool2d(x[None], True),
+    "conv1d": lambda t, x: t.nn.functional.conv1d(x[None], t.ones(1, 3, 1), stride=True),
+    "sum over a truth's tensor": lambda t, x: x.sum(t.tensor(True)),
+    "split by a tensor of a part": lambda t, x: x.split(t.tensor(2.0))[0],
+    "size of a vector": lambda t, x: x.size(t.tensor([1])),
+    "histogramdd": lambda t, x: t.histogramdd(x[:, :2], [t.tensor(3), t.tensor([4])]).hist,
+    "histogramdd, edges": lambda t, x: t.histogramdd(x[:, :1], [t.ones(2).double()]).hist,
+}
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+def test_truths_and_tensors_for_sizes(name, torch):
+    answers = []
+    for library in (compat, torch):
+        try:
+            answers.append(TRUTHS[name](library, library.arange(9.0).view(3, 3)).tolist())
+        except Exception as error:  # any error is an outcome to be compared
+            answers.append(type(error).__name__)
+    assert answers[0] == answers[1]
+
+
 SECTIONS = {
     "max": lambda t, x, n: t.max(x, n).indices,
     "min": lambda t, x, n: x.min(n).values,

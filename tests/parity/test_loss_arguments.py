@@ -1,5 +1,6 @@
 """Losses agree with PyTorch for all their arguments, and refuse what it refuses."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -276,3 +277,26 @@ def _ctc(library: Any, **changed: Any) -> Any:
 def test_types_of_ctc_loss(changed: dict[str, Any]) -> None:
     """Lengths are whole numbers, both in tensors or neither."""
     assert _ctc(adjoint, **changed) == _ctc(torch, **changed)
+
+
+@pytest.mark.parametrize(
+    "kinds", list(itertools.product(["float32", "float64", "float16"], repeat=2))
+)
+@pytest.mark.parametrize("reduction", ["none", "mean"])
+@pytest.mark.parametrize("name", ["binary_cross_entropy_with_logits", "soft_margin_loss"])
+def test_types_of_losses_of_two_types(name: str, reduction: str, kinds: Any) -> None:
+    found = []
+    for library in (torch, adjoint):
+        input, target = (library.ones(2, dtype=getattr(library, kind)) for kind in kinds)
+        loss = getattr(library.nn.functional, name)(input, target, reduction=reduction)
+        found.append((str(loss.dtype).split(".")[1], loss.float().mean().item()))
+    assert found[0][0] == found[1][0]
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-3)
+
+
+def test_losses_in_place_in_whole_numbers_are_refused() -> None:
+    for library in (torch, adjoint):
+        with pytest.raises(RuntimeError, match="can't be cast"):
+            library.nn.functional.binary_cross_entropy_with_logits(
+                library.ones(2), library.ones(2, dtype=library.int64)
+            )

@@ -25,7 +25,7 @@ from adjoint.ops.arranging.shape import (
 from adjoint.ops.arranging.strided import diag_embed
 from adjoint.ops.arranging.writing import fill
 from adjoint.ops.batch_rules import of_rank, refused, with_batch
-from adjoint.ops.dims import along, distinct_dims, normal_dim, product
+from adjoint.ops.dims import along, distinct_dims, normal_dim, product, refuse_truth
 from adjoint.ops.op import composite, general, linear
 from adjoint.ops.reducing.reduction import sum
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -170,6 +170,7 @@ def _unrepeated(grad: Value, shape: Any, repeats: Any) -> Value:
 def _check_repeats(repeats: Any, ndim: int) -> None:
     if len(repeats) < ndim:
         raise RuntimeError(f"{len(repeats)} repeats are too few for {ndim} dimensions")
+    refuse_truth("repeat(): how often", *repeats[:1])
     if any(n < 0 for n in repeats):
         raise RuntimeError(f"repeats must not be negative, got {list(repeats)}")
 
@@ -281,6 +282,7 @@ def _rolled_each(input: Any, input_shape: Any, shifts: Any, dims: Any) -> Any:
 def roll(xp: Any, input: Array, shifts: Any, dims: Any = ()) -> Array:
     """A copy in which elements move along dims, or as if flattened, and come back at the start."""
     steps = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
+    refuse_truth("roll(): a shift", *steps[:1])
     steps = tuple(map(operator.index, steps))
     axes = () if dims is None else dims
     axes = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)

@@ -435,6 +435,8 @@ def stride(self: Tensor, dim: Any = None) -> Any:
 def _checked_dim(self: Tensor, dim: Any) -> int:
     if self.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if isinstance(dim, bool) or (isinstance(dim, Tensor) and dim.ndim):
+        raise TypeError(f"argument 'dim' must be a whole number, not {dim!r}")
     return normal_dim(dim, self.ndim)
 
 

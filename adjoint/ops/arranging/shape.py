@@ -12,7 +12,15 @@ from adjoint.call.arguments import conj
 from adjoint.call.rule import FRONT
 from adjoint.dtypes import INTEGER, category_of, dtype as data_type, int64
 from adjoint.ops.annotations import Array, Value, Values
-from adjoint.ops.dims import along, broadcast_shape, distinct_dims, normal_dim, product, resolved
+from adjoint.ops.dims import (
+    along,
+    broadcast_shape,
+    distinct_dims,
+    normal_dim,
+    product,
+    refuse_truth,
+    resolved,
+)
 from adjoint.ops.op import composite, general, linear
 from adjoint.tensors.tensor import Tensor
 
@@ -481,7 +489,11 @@ def split_lengths(
     """A tensor, the lengths of what split makes of it, and along which dimension."""
     length = _length("split", tensor, dim)
     if isinstance(split_size_or_sections, (tuple, list)):
+        refuse_truth("split(): the size of a piece", *split_size_or_sections[:1])
         return tensor, tuple(map(operator.index, split_size_or_sections)), dim
+    refuse_truth("split(): the size of a piece", split_size_or_sections)
+    if isinstance(split_size_or_sections, Tensor):  # of any type, as in PyTorch
+        split_size_or_sections = int(split_size_or_sections)
     size = operator.index(split_size_or_sections)
     if size < 0 or (size == 0 and length):
         raise RuntimeError(f"split(): the size of a piece must be positive, got {size}")

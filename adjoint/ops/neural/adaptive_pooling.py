@@ -11,6 +11,7 @@ from adjoint.dtypes import bfloat16, float16, float32, int64, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import following, to
 from adjoint.ops.arranging.shape import cat, narrow, squeeze, unsqueeze
+from adjoint.ops.dims import refuse_truth
 from adjoint.ops.neural.convolution import batched, each
 from adjoint.ops.neural.pooling import average_windows, table_of
 from adjoint.ops.op import composite, general
@@ -30,6 +31,7 @@ def wanted_sizes(name: str, input: Any, output_size: Any) -> tuple[int, ...]:
     """The size of each pooled dimension; None means that of the input."""
     count = int(name[-2])
     given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * count
+    refuse_truth(f"{name}(): output_size", *given[:1])
     if output_size is None or (count == 1 and None in given):
         raise TypeError(f"{name}(): output_size must be given, None stands for one size of several")
     if input.ndim not in (count + 1, count + 2):
@@ -80,7 +82,9 @@ def _adaptive_average(count: int) -> Any:
     name = f"adaptive_avg_pool{count}d"
 
     def function(input: Value, output_size: Any) -> Value:
-        if count > 1 and output_size in (1, (1,) * count, [1] * count):  # of any dimensions
+        if (
+            count > 1 and output_size is not True and output_size in (1, (1,) * count, [1] * count)
+        ):  # of any dimensions
             return mean(input, tuple(range(-count, 0)), True)
         sizes = wanted_sizes(name, input, output_size)
         found = batched(lambda images: adaptive_average(images, sizes), input, count)

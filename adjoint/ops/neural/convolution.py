@@ -16,6 +16,7 @@ from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.conversion import contiguous
 from adjoint.ops.arranging.shape import flatten, flip, reshape, squeeze, transpose, unsqueeze
 from adjoint.ops.batch_rules import with_batch
+from adjoint.ops.dims import refuse_truth
 from adjoint.ops.neural.batches import joined, one_after_another, parted, side_by_side
 from adjoint.ops.neural.linear import column_sums
 from adjoint.ops.op import composite, general, multilinear
@@ -312,6 +313,7 @@ def convolve_filters(
 def each(value: Any, count: int, name: str) -> tuple[int, ...]:
     """One number for all sizes, or a number for each."""
     if isinstance(value, int):
+        refuse_truth(name, value)
         return (value,) * count
     if isinstance(value, SupportsIndex) and not getattr(value, "ndim", 0):  # one of NumPy's
         return (operator.index(value),) * count
@@ -319,6 +321,8 @@ def each(value: Any, count: int, name: str) -> tuple[int, ...]:
         numbers = tuple(operator.index(n) for n in value)
     except TypeError as error:
         raise TypeError(f"{name} must be a whole number, or {count}, got {value!r}") from error
+    if isinstance(value, (tuple, list)):
+        refuse_truth(name, *value[:1])
     if len(numbers) == 1:
         return numbers * count
     if len(numbers) != count:

@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 from adjoint.call.arguments import holds_complex
-from adjoint.dtypes import refuse_kinds
+from adjoint.dtypes import can_cast, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.dims import broadcast_shape
@@ -343,7 +343,11 @@ def logit_error(xp: Any, input: Array, target: Array) -> Array:
     return xp.maximum(input, 0) * (1 - target) - xp.minimum(input, 0) * target + tail
 
 
-@composite(home="nn.functional", native="input target [weight pos_weight reduction]")
+@composite(
+    home="nn.functional",
+    native="input target [weight pos_weight reduction]",
+    autocast="float32",
+)
 def binary_cross_entropy_with_logits(
     input: Value,
     target: Value,
@@ -368,7 +372,21 @@ def binary_cross_entropy_with_logits(
     else:
         factor = (pos_weight - 1) * target + 1
         losses = (1 - target) * input - factor * logsigmoid(input)
-    return reduced(losses if weight is None else losses * weight, reduction)
+    if weight is not None:
+        losses = losses * weight
+    return reduced(_in_type_of(name, target, losses), reduction)
+
+
+def _in_type_of(name: str, argument: Value, losses: Value) -> Value:
+    """Losses of arguments of several types in the one that PyTorch computes in place in."""
+    if losses.dtype is argument.dtype:
+        return losses
+    if not can_cast(losses.dtype, argument.dtype):
+        raise RuntimeError(
+            f"{name}(): losses of {losses.dtype} can't be cast to {argument.dtype}; give both "
+            "arguments a floating type"
+        )
+    return losses.to(argument.dtype)
 
 
 @composite(home="nn.functional", autocast="float32")
@@ -478,7 +496,7 @@ def soft_margin_loss(
     _check_broadcast("soft_margin_loss", input, target=target)
     products = -target * input
     losses = log1p(exp(products)) if holds_complex(products) else softplus(products)
-    return reduced(losses, reduction)
+    return reduced(_in_type_of("soft_margin_loss", input, losses), reduction)
 
 
 @composite(

@@ -97,6 +97,9 @@ def _edges(name: str, points: Any, bins: Any, range: Any) -> list[Any]:
         raise RuntimeError(f"{name}(): range must hold 2 numbers for each of {count} variables")
     edges: list[Any] = []
     for dim, given in enumerate(bins):
+        single = isinstance(given, Tensor) and math.prod(given.shape) == 1
+        if single and category_of(given.dtype) < FLOAT:
+            given = int(given.item())  # how many, and no edge
         if not isinstance(given, Tensor):
             edges.append(equal_edges(points.detach(), given, range, dim))
             continue
