@@ -260,7 +260,9 @@ def linalg_ldl_solve(LD: Value, pivots: Value, B: Value, *, hermitian: bool = Fa
             f"linalg.ldl_solve: LD is {LD.dtype.name}, and B is {B.dtype.name}; both must be one"
         )
     check_pivots("linalg.ldl_solve", pivots, LD.shape[-1], blocks=True)
-    lead = (1,) * (B.ndim - LD.ndim)  # all of one rank, so that a batch of vmap may come in front
-    LD, pivots = reshape(LD, (*lead, *LD.shape)), reshape(pivots, (*lead, *pivots.shape))
-    B = reshape(B, (*(1,) * (LD.ndim - B.ndim), *B.shape))
+    if LD.ndim < B.ndim:  # all of one rank, so that a batch of vmap may come in front
+        lead = (1,) * (B.ndim - LD.ndim)
+        LD, pivots = reshape(LD, (*lead, *LD.shape)), reshape(pivots, (*lead, *pivots.shape))
+    elif B.ndim < LD.ndim:
+        B = reshape(B, (*(1,) * (LD.ndim - B.ndim), *B.shape))
     return ldl_solved(LD, pivots, B, hermitian)
