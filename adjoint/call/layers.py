@@ -300,6 +300,10 @@ class Layer:
         """The array of the one value that its tensor has."""
         return self.values(tensor)
 
+    def becomes(self, tensor: Tensor, result: Tensor, name: str) -> bool:
+        """Let its tensor, which is given as out=, be a result; False if that can't be."""
+        return False
+
     def detached(self) -> "Layer | None":
         """The same layer on what it holds without history, and without what depends on others."""
         raise NotImplementedError

@@ -36,8 +36,19 @@ def write_out(name: str, result: Any, out: Any, exact: Any = False) -> Any:
         for target, value in pairs:
             target.overwrite(value, name)
         return type(result)(*out) if hasattr(result, "_fields") else out
+    if out.layer is not None and out.layer.becomes(out, result, name):
+        return out
     _check_out(name, result, out, exact)
     return out.overwrite(result, name)
+
+
+def refuse_gradient(name: str, result: Any, out: Any) -> None:
+    """Refuse a result, or a tensor given as out=, that needs a gradient."""
+    if result.needs_grad or (out.needs_grad and current().recording):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad"
+        )
 
 
 def _check_out(name: str, result: Any, out: Any, exact: Any) -> None:
@@ -47,11 +58,7 @@ def _check_out(name: str, result: Any, out: Any, exact: Any) -> None:
             f"{name}(): it is an out= function, which can't be used inside a transform, nor on "
             "sparse tensors; use what the function returns"
         )
-    if result.needs_grad or (out.needs_grad and current().recording):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic "
-            "differentiation, but one of the arguments requires grad"
-        )
+    refuse_gradient(name, result, out)
     if type(result.array) is not type(out.array) and result.device != out.device:
         raise RuntimeError(
             f"{name}(): expected out to be on {result.device}, where the result is, but it is on "

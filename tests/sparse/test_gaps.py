@@ -60,6 +60,13 @@ CASES = {
     "FloatTensor of sizes": lambda t: t.sparse.FloatTensor(2, 3),
     "FloatTensor of nothing": lambda t: t.sparse.FloatTensor(),
     "spdiags of none": lambda t: t.sparse.spdiags(t.ones(0, 3), t.ones(0).long(), (3, 2)),
+    "out": lambda t: t.sqrt(coalesced(t).abs(), out=t.zeros(1, 1).to_sparse()),
+    "out of another type": lambda t: t.mul(doubled(t), 2, out=t.eye(2).double().to_sparse()),
+    "out of whole numbers": lambda t: t.sqrt(doubled(t).abs(), out=t.eye(2).long().to_sparse()),
+    "out that is dense": lambda t: t.sqrt(coalesced(t).abs(), out=t.ones(2, 3)),
+    "out of a gradient": lambda t: t.sqrt(
+        coalesced(t).abs().requires_grad_(), out=t.zeros(1, 1).to_sparse()
+    ),
     "narrow_copy": lambda t: coalesced(t).narrow_copy(1, 1, 2),
     "narrow_copy, twice": lambda t: doubled(t).narrow_copy(0, 0, 1),
     "narrow_copy, dense": lambda t: hybrid(t).narrow_copy(1, 1, 1),

@@ -11,6 +11,7 @@ from adjoint.backends import backend_for, backend_of, lookup
 from adjoint.backends.numpy import host
 from adjoint.call.context import Changed
 from adjoint.call.layers import Ground, Layer, with_layer
+from adjoint.call.out import refuse_gradient
 from adjoint.device import device
 from adjoint.dtypes import can_cast, dtype
 from adjoint.ops.arranging.conversion import (
@@ -202,6 +203,19 @@ class Coordinates(Sparse):
 
     def like(self, other: "Coordinates") -> Sparse:
         return other
+
+    def becomes(self, tensor: Tensor, result: Tensor, name: str) -> bool:
+        if not isinstance(result.layer, Coordinates):
+            return False
+        refuse_gradient(name, result, tensor)
+        if not can_cast(result.dtype, tensor.dtype):
+            raise RuntimeError(
+                f"{name}(): result type {result.dtype.name} can't be cast to the desired output "
+                f"type {tensor.dtype.name}"
+            )
+        with Changed({"grad_enabled": False}):
+            take_over(tensor, to(result, tensor.dtype))
+        return True
 
     def single(self, tensor: Tensor) -> Any:
         found = concrete(self.joined().elements)
