@@ -47,8 +47,10 @@ class _Caster:
         if not self.enabled:
             return op.run(values)
         asked = getattr(op, "autocast_types", {}).get(self.device_type)  # of a custom op
-        if asked is not None:
+        if isinstance(asked, Dtype):
             return op.run([self.cast(value, asked) for value in values])
+        if asked is not None:
+            return op.called(asked, values)
         declared = DECLARED.get(op.name)
         kind = None if declared is None else declared.autocast
         target = None if kind is None else self.target(kind, values)

@@ -37,6 +37,7 @@ from adjoint.transforms.duals import dual, primal_at, tangent_at
 
 DeviceTypes = str | Sequence[str] | None
 # PyTorch's names for kernels that are made of other ops, which know what to do on any device.
+DEVICES = ("cpu", "cuda", "xla", "xpu", "mps", "hip", "mtia", "hpu", "meta", "privateuseone")
 GENERAL = frozenset({"", "default", "CompositeImplicitAutograd", "CompositeExplicitAutograd"})
 _log = logging.getLogger("adjoint.library")
 
@@ -47,11 +48,15 @@ def each_device(types: DeviceTypes) -> list[str | None]:
     return [None if name == "default" else name for name in named]
 
 
-def listed(tags: Any) -> list[Any]:
-    """Tags, which may be one, several or none."""
+def listed(tags: Any, of: str) -> list[Any]:
+    """The tags of an op, which may be one, several or none."""
     if tags is None:
         return []
-    return list(tags) if isinstance(tags, (tuple, list, set, frozenset)) else [tags]
+    if isinstance(tags, (tuple, list, set, frozenset)):
+        return list(tags)
+    if isinstance(tags, (str, int)):
+        raise TypeError(f"{of}: tags must be a Tag or a sequence of them, got {tags!r}")
+    return [tags]
 
 
 @dataclasses.dataclass
@@ -64,7 +69,9 @@ class Registrations:
     formula: Any = None
     recorder: Any = None  # a kernel that records its calls by itself
     keys: frozenset[str] = frozenset()  # PyTorch's names for what impl was given
-    autocast: dict[str, Any] = dataclasses.field(default_factory=dict)  # by device
+    autocast: dict[str, Any] = dataclasses.field(
+        default_factory=dict
+    )  # types or kernels, by device
     dispatch: dict[Any, Any] = dataclasses.field(default_factory=dict)  # by subclass or mode
     saves: Any = None  # the halves of a formula in two parts (legacy.py)
     backwards: Any = None
@@ -120,6 +127,7 @@ class CustomOpDef(Op):
         self.needs_formula = False  # without one, it refuses inputs that require grad
         self.registered = Registrations()
         self.disabled: frozenset[str | None] = frozenset()
+        self.origin: Any = None  # the function that custom_op made it of
         self.function: type[OpFunction] = type(self.name, (OpFunction,), {})
 
     @property
@@ -152,8 +160,16 @@ class CustomOpDef(Op):
                     "`device` argument, to choose by"
                 )
 
+        kinds = each_device(device_types)
+        for kind in kinds:
+            if kind is not None and kind not in DEVICES:
+                raise RuntimeError(
+                    f"{self.name}: Expected one of {', '.join(DEVICES)} device type, or None for "
+                    f"all; got {kind!r}"
+                )
+
         def register(kernel: Any) -> Any:
-            for kind in each_device(device_types):
+            for kind in kinds:
                 self.registered.kernels[kind] = kernel
             return kernel
 
@@ -177,15 +193,35 @@ class CustomOpDef(Op):
         self.registered.vmap = func
         return func
 
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Any = None, /) -> Any:
+        """Say what the op is on instances of a class, or in a mode of it.
+
+        `fn(cls or mode, op, types, args, kwargs)` is asked instead of its `__torch_dispatch__`.
+        """
+
+        def register(rule: Any) -> Any:
+            self.registered.dispatch[torch_dispatch_class] = rule
+            return rule
+
+        return register if fn is None else register(fn)
+
     def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
         """Say what autocast on a kind of device casts the arguments to."""
+        if not isinstance(device_type, str):
+            kind = type(device_type).__name__
+            raise ValueError(f"{self.name}: the device type for autocast must be a str, got {kind}")
+        if device_type not in DEVICES:
+            raise RuntimeError(
+                f"{self.name}: Expected one of {', '.join(DEVICES)} device type, got "
+                f"{device_type!r}"
+            )
         if device_type not in ("cpu", "cuda"):
-            raise ValueError(f"{self.name}: unknown device type {device_type!r} for autocast")
+            raise ValueError(f"{self.name}: {device_type} has no autocast here; cpu and cuda have")
         self.registered.autocast[device_type] = cast_inputs
 
     @property
     def autocast_types(self) -> dict[str, Any]:
-        """What autocast casts the arguments to, by kinds of devices."""
+        """What autocast casts the arguments to, or the kernel that does, by kinds of devices."""
         return self.registered.autocast
 
     def register_autograd(self, backward: Any, /, *, setup_context: Any = None) -> None:
@@ -216,7 +252,7 @@ class CustomOpDef(Op):
             )
 
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> "KernelEnabled":
-        """Inside, use or leave aside the kernel of a device; the general one steps in."""
+        """Inside, use or leave aside the kernel of a device; the decorated function steps in."""
         return KernelEnabled(self, device_type, enabled)
 
     # ---- calling ----
@@ -249,6 +285,20 @@ class CustomOpDef(Op):
         """The arguments given by position, and those by keyword only."""
         count = self.positional
         return values[:count], dict(zip(self.parameters[count:], values[count:]))
+
+    def spelled(self, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """See Op; kernels and rules get what equals its default from their own signature."""
+        needed = [i for i, value in enumerate(values) if not self.is_default(i, value)]
+        count = max((i + 1 for i in needed if i < self.positional), default=0)
+        named = {self.parameters[i]: values[i] for i in needed if i >= self.positional}
+        return tuple(values[:count]), named
+
+    def is_default(self, place: int, value: Any) -> bool:
+        """Whether an argument is what it would be if it were left out."""
+        default = self.defaults[place]
+        if value is default or isinstance(value, Tensor) or default is MISSING or default is None:
+            return value is default
+        return bool(value == default)
 
     def evaluated(self, values: list[Any]) -> Any:
         """The results of a call, recorded if it must be; dispatch has found nothing unusual."""
@@ -321,16 +371,16 @@ class CustomOpDef(Op):
         """See Op: by the rule that was registered, or one element after the other."""
         if "CompositeImplicitAutograd" in self.registered.keys and self.registered.vmap is None:
             return self.run_kernel(values)
-        rule = self.registered.vmap
-        if rule is None:
-            rule = self.one_by_one
-        positional, keywords = self.parted(values)
+        whole, every = self.parted(values)
+        rule, given, keywords = self.one_by_one, tuple(whole), every
+        if self.registered.vmap is not None:
+            rule, (given, keywords) = self.registered.vmap, self.spelled(values)
 
         def once(inner: list[Any]) -> Any:
-            return dispatch.apply(self, [*inner, *keywords.values()])
+            return dispatch.apply(self, [*inner, *whole[len(inner) :], *every.values()])
 
         rule = functools.partial(rule, **keywords) if keywords else rule
-        output = by_rule(self.name, rule, level, positional, once)
+        output = by_rule(self.name, rule, level, list(given), once)
         needed = any(tensor.needs_grad for tensor in tensors_in(values))
         return self.recorded(values, output) if needed else output
 
@@ -433,7 +483,7 @@ class CustomOpDef(Op):
         if kind == "meta" and kind not in kernels:
             if self.registered.fake is not None or not self.registered.keys & GENERAL:
                 return self.faked(values)
-        kernel = None if kind in self.disabled else kernels.get(kind)
+        kernel = self.origin if kind in self.disabled else kernels.get(kind)
         if kernel is None:
             kernel = kernels.get(None)
         if kernel is None:
@@ -469,7 +519,7 @@ class CustomOpDef(Op):
 
     def called(self, kernel: Any, values: list[Any]) -> Any:
         """What a kernel answers, checked against the schema."""
-        arguments, keywords = self.parted(values)
+        arguments, keywords = self.spelled(values)
         return self.checked(kernel(*arguments, **keywords))
 
     def checked(self, result: Any) -> Any:
@@ -565,7 +615,8 @@ def split_name(qualname: str) -> tuple[str, str]:
         kind = type(qualname).__name__
         raise TypeError(f"the name of a custom op must be a str 'namespace::name', got a {kind}")
     namespace, separator, name = qualname.partition("::")
-    if not separator or not namespace.isidentifier() or not name.replace(".", "_").isidentifier():
+    plain = name.replace(".", "_", 1)  # one overload
+    if not separator or not namespace.isidentifier() or not plain.isidentifier():
         raise ValueError(
             f"the name of a custom op must look like 'namespace::name', got {qualname!r}"
         )
@@ -671,9 +722,10 @@ def custom_op(
                     f"mutates_args says {list(mutates_args)}; make them agree"
                 )
         made = CustomOpDef(namespace, short, found)
-        made.tags = listed(tags)
+        made.tags = listed(tags, qualname)
         made.refuse_keyword_tensors()
         made.describe(function.__doc__ or made.__doc__, function)
+        made.origin = function
         made.register_kernel(device_types, function)
         REGISTRY[qualname] = made
         return made

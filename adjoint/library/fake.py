@@ -46,9 +46,7 @@ class KnownSizesOnly(FakeImplCtx):
 _contexts: ContextVar[tuple[FakeImplCtx, ...]] = ContextVar("adjoint_fake", default=())
 
 
-def get_ctx() -> FakeImplCtx:
-    """The context of the fake function that is being run."""
+def get_ctx() -> FakeImplCtx | None:
+    """The context of the fake function that is being run; None outside of one."""
     contexts = _contexts.get()
-    if not contexts:
-        raise RuntimeError("get_ctx: there is no context outside of a fake function")
-    return contexts[-1]
+    return contexts[-1] if contexts else None

@@ -19,14 +19,14 @@ from adjoint.library.custom_op import (
     split_name,
 )
 from adjoint.library.formula import Call, registration_site, wrong
-from adjoint.library.registration import KEYS, RECORDING
+from adjoint.library.registration import RECORDING
 from adjoint.library.schema import Schema, from_hints
 from adjoint.library.schema_text import parse
 from adjoint.pytree import tree_flatten, tree_unflatten
 from adjoint.tensors.tensor import Tensor
 
 _NO_FIELDS = frozenset({"self", *keyword.kwlist})  # inputs are a named tuple
-SUPPORTED = tuple(device for device in KEYS.values() if device and device != "xla")
+SUPPORTED = ("cpu", "cuda", "xpu", "mps")
 RESERVED = frozenset({"aten", "at", "prim", "prims", "pytorch", "torch"})  # PyTorch's own
 
 

@@ -134,7 +134,7 @@ def check_fake(trial: CustomTrial) -> None:
         return
     real = results_of(trial.compute(trial.bind(*trial.copies(apart))))
     args, kwargs = trial.copies(lambda t: empty_like(t.detach()))
-    arguments, keywords = trial.op.parted(trial.op.bind(args, kwargs))
+    arguments, keywords = trial.op.spelled(trial.op.bind(args, kwargs))
     with FakeImplCtx() as sizes:
         claimed = results_of(fake(*arguments, **keywords))
     if len(claimed) != len(real):

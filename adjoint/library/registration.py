@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from adjoint.library.custom_op import (
+    DEVICES,
     REGISTRY,
     CustomOpDef,
     DeviceTypes,
@@ -24,14 +25,19 @@ KEYS: dict[str, str | None] = {
     "default": None,
     "CompositeImplicitAutograd": None,
     "CompositeExplicitAutograd": None,
+    "CompositeExplicitAutogradNonFunctional": None,
     "CPU": "cpu",
     "CUDA": "cuda",
     "XLA": "xla",
     "XPU": "xpu",
     "MPS": "mps",
+    "HIP": "hip",
+    "HPU": "hpu",
+    "MTIA": "mtia",
+    "PrivateUse1": "privateuseone",
 }
-DEVICES = ("cpu", "cuda", "xla", "xpu", "mps", "hip", "mtia", "hpu", "meta", "privateuseone")
 RECORDING = ("Autograd", "AutogradCPU", "AutogradCUDA")  # for kernels that record by themselves
+AUTOCAST = {"AutocastCPU": "cpu", "AutocastCUDA": "cuda"}  # for kernels that cast by themselves
 # For kinds of tensors that there are none of, so that such kernels are kept and never asked.
 ELSEWHERE = ("ZeroTensor", "Conjugate", "Negative", "QuantizedCPU", "NestedTensorCPU", "MkldnnCPU")
 FAKE = "Meta"  # for kernels that answer shapes alone
@@ -81,7 +87,7 @@ def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> Cu
             "registered with the same name multiple times"
         )
     op = CustomOpDef(namespace, name, found, composite=True)
-    op.tags = listed(tags)
+    op.tags = listed(tags, qualname)
     REGISTRY[op.name] = op
     if lib is not None:
         lib.made.append(op)
@@ -102,15 +108,15 @@ def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any 
             raise RuntimeError(
                 f"impl({qualname!r}, {kind!r}): Expected one of {', '.join(DEVICES)} device type"
             )
-    known = (*KEYS, *RECORDING, *ELSEWHERE, FAKE)
+    known = (*KEYS, *RECORDING, *AUTOCAST, *ELSEWHERE, FAKE)
     unknown = [k for k in kinds if k not in known and not k.islower()]
     if unknown:
         raise NotImplementedError(
             f"impl({qualname!r}, ...): could not parse dispatch key {unknown[0]!r}; known are "
-            f"{', '.join(filter(None, (*KEYS, *RECORDING, FAKE)))} and devices"
+            f"{', '.join(filter(None, (*KEYS, *RECORDING, *AUTOCAST, FAKE)))} and devices"
         )
 
-    if isinstance(qualname, str) and qualname not in REGISTRY and FAKE not in kinds:
+    if isinstance(qualname, str) and qualname not in REGISTRY:
         split_name(qualname)  # which refuses what is no name
         if func is not None:
             return _kept(qualname, kinds, func, lib)
@@ -126,6 +132,8 @@ def impl(qualname: str | CustomOpDef, types: Any, func: Any = None, *, lib: Any 
                 op.registered.recorder = kernel
             elif kind == FAKE:
                 op.register_fake(kernel)
+            elif kind in AUTOCAST:
+                op.registered.autocast[AUTOCAST[kind]] = kernel
             elif kind in ELSEWHERE:
                 continue
             else:
@@ -145,7 +153,9 @@ def register_kernel(
 
 
 def register_fake(op: str | CustomOpDef, func: Any = None, /, *, lib: Any = None) -> Any:
-    """See CustomOpDef.register_fake."""
+    """See CustomOpDef.register_fake; an op that is yet to be defined gets it then."""
+    if isinstance(op, str) and "::".join(split_name(op)) not in REGISTRY:
+        return impl(op, FAKE, func, lib=lib)
     found = _found(op)
     return found.register_fake if func is None else found.register_fake(func)
 
@@ -184,7 +194,7 @@ def register_torch_dispatch(
     def register(rule: Any) -> Any:
         if lib is not None:
             lib.remember(found)
-        found.registered.dispatch[torch_dispatch_class] = rule
+        found.register_torch_dispatch(torch_dispatch_class, rule)
         return rule
 
     return register if func is None else register(func)

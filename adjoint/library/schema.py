@@ -5,7 +5,6 @@ may be a list, optional, or both; `!` marks an argument that the op changes in p
 """
 
 import collections.abc
-import dataclasses
 import functools
 import inspect
 import keyword
@@ -22,6 +21,7 @@ from adjoint.dtypes import bool_, dtype
 from adjoint.library.streams import Stream
 from adjoint.ops.arranging.conversion import layout, memory_format
 from adjoint.ops.op import MISSING
+from adjoint.random import Generator
 from adjoint.tensors.tensor import Tensor
 
 Number = int | float | bool
@@ -35,6 +35,7 @@ BASES = {
     dtype: "ScalarType",
     device: "Device",
 }
+REPEATED = ("SymInt", "int", "float")  # one number may stand for a list of so many
 RETURNED = ("Tensor", "Tensor[]", "SymInt", "int", "float", "bool", "Scalar")
 NAMES = {
     **{name: name for name in BASES.values()},
@@ -42,9 +43,21 @@ NAMES = {
     "Layout": "Layout",
     "MemoryFormat": "MemoryFormat",
     "Stream": "Stream",
+    "Generator": "Generator",
+    "DeviceIndex": "int",
+    "complex": "complex",
+    "Any": "Any",
 }
 
 
+# What PyTorch calls the values of types that have another name in a schema.
+TYPES = {
+    "SymInt": "int",
+    "Scalar": "number",
+    "ScalarType": "int",
+    "Layout": "int",
+    "MemoryFormat": "int",
+}
 # Data types by PyTorch's numbers, as defaults of arguments have them.
 DTYPE_NUMBERS = {
     "uint8": 0,
@@ -69,6 +82,13 @@ DTYPE_NUMBERS = {
     "uint64": 29,
     "float8_e8m0fnu": 44,
 }
+FORMAT_NUMBERS = {
+    "strided": 0,
+    "contiguous_format": 0,
+    "preserve_format": 1,
+    "channels_last": 2,
+    "channels_last_3d": 3,
+}
 
 
 class Aliased(NamedTuple):
@@ -89,6 +109,8 @@ class Kind:
     optional_elements: bool = False
     mutated: bool = False
     alias: str = ""
+    length: int | None = None  # of a list for which one value stands, repeated
+    name: str = ""  # a result may have one
 
     @property
     def is_tensor(self) -> bool:
@@ -97,13 +119,11 @@ class Kind:
 
     @property
     def type(self) -> str:
-        """The same without what it shares memory with."""
-        return str(dataclasses.replace(self, alias=""))
-
-    @property
-    def name(self) -> str:
-        """A result has none."""
-        return ""
+        """What PyTorch calls a value of it: List[Optional[Tensor]], without aliases and lengths."""
+        found = TYPES.get(self.base, self.base)
+        if self.is_list:
+            found = f"List[Optional[{found}]]" if self.optional_elements else f"List[{found}]"
+        return f"Optional[{found}]" if self.optional else found
 
     @property
     def alias_info(self) -> Aliased | None:
@@ -118,7 +138,8 @@ class Kind:
         return Aliased("!" in before, set(letters.split("|")), set(kept.split("|")))
 
     def __str__(self) -> str:
-        elements = ("?" if self.optional_elements else "") + "[]" if self.is_list else ""
+        length = "" if self.length is None else self.length
+        elements = ("?" if self.optional_elements else "") + f"[{length}]" if self.is_list else ""
         alias = f"({self.alias})" if self.alias else ""
         if self.alias.startswith("$"):  # no letter of the program's
             alias = "!"
@@ -149,11 +170,23 @@ class Argument:
 
     @property
     def default_value(self) -> Any:
-        """What it is if it is left out, as PyTorch shows it: data types by number."""
+        """What it is if it is left out, as PyTorch shows it: data types and formats by number."""
         if self.default is MISSING:
             return None
         found = accepted(self.kind, self.default)
+        if isinstance(found, (layout, memory_format)):
+            return FORMAT_NUMBERS[found.name]
         return DTYPE_NUMBERS[found.name] if isinstance(found, dtype) else found
+
+    @property
+    def N(self) -> int | None:  # noqa: N802  # PyTorch's name
+        """The length that a list is said to have."""
+        return self.kind.length
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it is changed in place."""
+        return self.kind.mutated
 
     @property
     def type(self) -> str:
@@ -176,9 +209,16 @@ class Argument:
         return self.keyword_only and self.kind.mutated
 
     def __str__(self) -> str:
-        if self.default is MISSING:
+        return self.shown(_shown)
+
+    def shown(self, written: Callable[[Any], str]) -> str:
+        """Its text, with the default as this function writes it."""
+        default = self.default
+        if default is MISSING:
             return f"{self.kind} {self.name}"
-        return f"{self.kind} {self.name}={_written(self.default)}"
+        if self.kind.base == "int" and self.kind.length and default and len(set(default)) == 1:
+            default = default[0]  # of a list of so many, one stands for all
+        return f"{self.kind} {self.name}={written(default)}"
 
 
 @dataclass(frozen=True)
@@ -221,18 +261,36 @@ class Schema:
         return inspect.Signature([argument.parameter() for argument in ordered])
 
     def __str__(self) -> str:
-        parts = [str(a) for a in self.positional]
-        keywords = [str(a) for a in self.arguments if a.keyword_only]
+        return self.shown(_shown)
+
+    def shown(self, written: Callable[[Any], str]) -> str:
+        """Its text, with defaults as this function writes them."""
+        parts = [a.shown(written) for a in self.positional]
+        keywords = [a.shown(written) for a in self.arguments if a.keyword_only]
         if keywords:
             parts += ["*", *keywords]
-        given = ", ".join(str(kind) for kind in self.returns)
+        given = ", ".join(f"{kind} {kind.name}".rstrip() for kind in self.returns)
         if not self.single:
             given = f"(({given}))" if len(self.returns) == 1 else f"({given})"
         return f"{self.path}({', '.join(parts)}) -> {given}"
 
 
+def _shown(value: Any) -> str:
+    """A default as a schema that was read shows it: in full, data types and formats by number."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, float):
+        text = f"{value:.17g}"
+        return f"{text}." if text.lstrip("-").isdigit() else text
+    if isinstance(value, dtype):
+        return str(DTYPE_NUMBERS[value.name])
+    if isinstance(value, (layout, memory_format)):
+        return str(FORMAT_NUMBERS[value.name])
+    return str(value) if isinstance(value, device) else _written(value)
+
+
 def _written(value: Any) -> str:
-    """A default as it stands in a schema."""
+    """A default as it stands in the text that infer_schema makes."""
     if isinstance(value, list):
         return f"[{', '.join(map(_written, value))}]"
     if isinstance(value, (str, device)):
@@ -254,8 +312,7 @@ def infer_schema(
     op_name: str | None = None,
 ) -> str:
     """The schema of a function, from its type hints, as text."""
-    schema = from_hints(prototype_function, mutates_args, op_name or "")
-    return str(schema)
+    return from_hints(prototype_function, mutates_args, op_name or "").shown(_written)
 
 
 def from_hints(function: Any, mutates_args: str | Iterable[str], name: str) -> Schema:
@@ -412,9 +469,13 @@ def accepted(kind: Kind, value: Any) -> Any:
     if value is None:
         return None if kind.optional else MISSING
     if kind.is_list:
-        if not isinstance(value, collections.abc.Sequence) or isinstance(value, str):
-            return MISSING
         element = Kind(kind.base, optional=kind.optional_elements)
+        if not isinstance(value, collections.abc.Sequence) or isinstance(value, str):
+            repeated = kind.length is not None and kind.base in REPEATED
+            one = (
+                accepted(element, value) if repeated and not isinstance(value, Tensor) else MISSING
+            )
+            return MISSING if one is MISSING else [one] * (kind.length or 0)
         values = [accepted(element, v) for v in value]
         return MISSING if any(v is MISSING for v in values) else values
     return _ACCEPT[kind.base](value)
@@ -449,4 +510,7 @@ _ACCEPT: dict[str, Callable[[Any], Any]] = {
     "Layout": lambda value: _kept(layout, value),
     "MemoryFormat": lambda value: _kept(memory_format, value),
     "Stream": lambda value: _kept(Stream, value),
+    "Generator": lambda value: _kept(Generator, value),
+    "complex": lambda value: _converted(complex, numbers.Complex, value),
+    "Any": lambda value: value,
 }

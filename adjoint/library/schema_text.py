@@ -1,12 +1,20 @@
 """A schema read from text; what is wrong with it is said with its place."""
 
+import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any
 
 from adjoint.device import device
 from adjoint.dtypes import by_name
-from adjoint.library.schema import NAMES, Argument, Kind, Schema
+from adjoint.library.schema import (
+    DTYPE_NUMBERS,
+    FORMAT_NUMBERS,
+    NAMES,
+    Argument,
+    Kind,
+    Schema,
+)
 from adjoint.ops.arranging import conversion
 from adjoint.ops.op import MISSING
 
@@ -117,20 +125,20 @@ def _read_arguments(reader: _Reader) -> list[Argument]:
 
 
 def _read_argument(reader: _Reader, keyword_only: bool) -> Argument:
-    kind, length = _read_kind(reader)
+    kind = _read_kind(reader)
     name = reader.name("an argument")
     default: Any = MISSING
     if reader.takes("="):
         default = _read_default(reader, kind, name)
         if kind.is_list and default is not None and not isinstance(default, list):
-            if length is None:
+            if kind.length is None:
                 raise reader.error(f"one value can't be the default of {name}, a {kind},")
-            default = [default] * length
+            default = [default] * kind.length
     return Argument(name, kind, default, keyword_only)
 
 
-def _read_kind(reader: _Reader) -> tuple[Kind, int | None]:
-    """A type, and the length that a list is said to have."""
+def _read_kind(reader: _Reader) -> Kind:
+    """A type, with the length that a list is said to have."""
     word = reader.peek()
     if word not in NAMES:
         raise reader.error(
@@ -141,7 +149,7 @@ def _read_kind(reader: _Reader) -> tuple[Kind, int | None]:
     optional = reader.takes("?")
     mutated = "!" in alias
     if not reader.takes("["):
-        return Kind(NAMES[word], False, optional, False, mutated, alias), None
+        return Kind(NAMES[word], False, optional, False, mutated, alias)
     length = None
     if reader.peek() != "]":
         said = reader.peek()
@@ -151,7 +159,7 @@ def _read_kind(reader: _Reader) -> tuple[Kind, int | None]:
     reader.take("]")
     alias = alias or _read_alias(reader)
     mutated = "!" in alias
-    return Kind(NAMES[word], True, reader.takes("?"), optional, mutated, alias), length
+    return Kind(NAMES[word], True, reader.takes("?"), optional, mutated, alias, length)
 
 
 def _read_alias(reader: _Reader) -> str:
@@ -186,11 +194,11 @@ def _read_returns(reader: _Reader) -> tuple[list[Kind], bool]:
 
 
 def _read_result(reader: _Reader) -> Kind:
-    """The type of a result; its name, if it has one, says nothing."""
-    kind, _ = _read_kind(reader)
-    if reader.peek() not in ("", ",", ")"):
-        reader.name("a result")
-    return kind
+    """The type of a result, with its name if it has one."""
+    kind = _read_kind(reader)
+    if reader.peek() in ("", ",", ")"):
+        return kind
+    return dataclasses.replace(kind, name=reader.name("a result"))
 
 
 # ---- defaults ----
@@ -244,8 +252,13 @@ def _scalar(word: str) -> Any:
 
 
 def _absent(word: str) -> Any:
-    """A tensor has no default but None."""
+    """A tensor, a stream or a generator has no default but None."""
     raise ValueError(word)
+
+
+def _place(word: str) -> device:
+    """A device, in quotes or as a schema shows it."""
+    return device(_quoted(word) if word[:1] in ('"', "'") else word)
 
 
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
@@ -259,6 +272,8 @@ _FORMATS = {
         conversion.channels_last_3d,
     )
 }
+_NUMBERED = {str(FORMAT_NUMBERS[name]): format for name, format in _FORMATS.items()}
+_DTYPES = {str(number): name for name, number in DTYPE_NUMBERS.items()}
 _CONSTANT: dict[str, Callable[[str], Any]] = {
     "Tensor": _absent,
     "SymInt": _integer,
@@ -267,9 +282,12 @@ _CONSTANT: dict[str, Callable[[str], Any]] = {
     "bool": lambda word: {**_TRUTHS, "0": False, "1": True}[word],
     "Scalar": _scalar,
     "str": _quoted,
-    "ScalarType": by_name,
-    "Device": lambda word: device(_quoted(word)),
-    "Layout": {"strided": conversion.strided}.__getitem__,
-    "MemoryFormat": _FORMATS.__getitem__,
+    "ScalarType": lambda word: by_name(_DTYPES.get(word, word)),
+    "Device": _place,
+    "Layout": {"strided": conversion.strided, "0": conversion.strided}.__getitem__,
+    "MemoryFormat": {**_FORMATS, **_NUMBERED}.__getitem__,
     "Stream": _absent,
+    "Generator": _absent,
+    "complex": _floating,
+    "Any": _absent,
 }

@@ -80,11 +80,8 @@ def test_kernels_by_device():
     cube.register_kernel("xla", lambda x: x * 10)
     assert cube(arrays(2.0)).tolist() == [20.0]
     assert cube(adjoint.full((1,), 2.0)).tolist() == [8.0]
-    with (
-        cube.set_kernel_enabled("xla", enabled=False),
-        pytest.raises(NotImplementedError, match="on xla"),
-    ):
-        cube(arrays(2.0))
+    with cube.set_kernel_enabled("xla", enabled=False):  # the decorated function steps in
+        assert cube(arrays(2.0)).tolist() == [8.0]
 
 
 def test_a_number_of_the_cpu_does_not_choose_the_kernel():

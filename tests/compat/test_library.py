@@ -53,6 +53,9 @@ def test_a_packet_calls_the_overload_that_takes_the_arguments():
 def test_tags_are_remembered():
     tag = compat.Tag.pointwise
     assert make_double(tags=tag).tags == [tag]
+    shown = compat.ops.compat_ops.double.default
+    assert shown.tags == [compat.Tag.pt2_compliant_tag, tag]
+    assert (shown._name, shown._opname) == (f"{NS}::double", "double")
     compat.library.define(f"{NS}::tagged", "(Tensor x) -> Tensor", tags=(tag,))
     assert compat.ops.compat_ops.tagged.default.tags == [tag]
 
@@ -108,8 +111,14 @@ def test_a_library_as_first_argument():
     assert (ops.triple(x).tolist(), ops.half(x).tolist()) == ([3.0], [0.5])
     lib.impl(ops.half.default, lambda x: x / 4, "CPU")
     assert ops.half(x).tolist() == [0.25]
-    with pytest.raises(NotImplementedError, match="dispatch keys"):
-        lib.impl("half", half, "CPU", with_keyset=True)
+    with pytest.raises(RuntimeError, match="half has a kernel for CPU already"):
+        lib.impl("half", half, "CPU", allow_override=False)
+    keysets = []
+    lib.impl("half", lambda keys, x: keysets.append(keys) or x / 8, "CPU", with_keyset=True)
+    assert ops.half(x).tolist() == [0.125]
+    assert keysets == [compat._C.DispatchKeySet(compat._C.DispatchKey.CPU)]
+    with pytest.raises(RuntimeError, match="expected the name of an op"):
+        lib.impl(3, half, "CPU")
 
 
 def test_a_kernel_that_records_by_itself():
@@ -245,6 +254,66 @@ class TestRules:
         assert double(x).inner.tolist() == [2, 2]
 
 
+def test_kernels_by_their_keys():
+    lib = compat.library.Library(NS, "FRAGMENT")
+    lib.define("half(Tensor x) -> Tensor")
+    lib.impl("half", lambda x: x / 2, "CPU")
+    compat.library.impl_abstract(f"{NS}::half", compat.empty_like)
+    has, key = compat._C._dispatch_has_kernel_for_dispatch_key, compat._C.DispatchKey
+    half = compat.ops.compat_ops.half.default
+    assert [has(half.name(), k) for k in ("CPU", "Meta", "CUDA")] == [True, True, False]
+    assert half.has_kernel_for_dispatch_key(key.CPU)
+    assert half.has_kernel_for_any_dispatch_key(compat._C.DispatchKeySet(key.CPU))
+    assert compat._C._dispatch_has_kernel("aten::sin")
+    assert not compat._C._dispatch_has_kernel(f"{NS}::other")
+    with pytest.raises(RuntimeError, match="could not parse dispatch key: cpu"):
+        has(half.name(), "cpu")
+    with pytest.raises(RuntimeError, match="other does not exist"):
+        has(f"{NS}::other", "CPU")
+    keys, x = compat._C.DispatchKeySet(key.CPU), compat.ones(1)
+    found = compat.library.get_kernel(half, "CPU")
+    assert found.call_boxed(keys, x).tolist() == [0.5]
+    assert compat.library.get_kernel("aten::add.Tensor", key.CPU).call_boxed(
+        keys, x, x, alpha=3
+    ).tolist() == [4.0]
+    lib.impl("half", lambda x: x / 4, "CPU")
+    with pytest.raises(RuntimeError, match="invalidated"):
+        found.call_boxed(keys, x)
+    for op, name, error in (
+        (half, "Nonsense", ValueError),
+        (3, "CPU", ValueError),
+        ("aten::nope", "CPU", RuntimeError),
+        (f"{NS}::nope", "CPU", RuntimeError),
+        (half, "CUDA", RuntimeError),
+    ):
+        with pytest.raises(error):
+            compat.library.get_kernel(op, name)
+
+
+def test_a_triton_op_is_known_without_values():
+    def add(x: compat.Tensor) -> compat.Tensor:
+        return x + 1
+
+    op = compat.library.triton_op(f"{NS}::added", add, mutates_args=())
+    assert op(compat.empty(2, device="meta")).device.type == "meta"
+
+
+def test_rules_of_modes_by_method():
+    double = make_double()
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    @double.register_torch_dispatch(Mode)
+    def _(mode, func, types, args, kwargs):
+        return func(*args, **kwargs) * 10
+
+    with Mode():
+        assert double(compat.ones(1)).tolist() == [20.0]
+    assert double(compat.ones(1)).tolist() == [2.0]
+
+
 class TestDetails:
     def test_defaults_are_shown_as_pytorch_shows_them(self, torch):
         def op(x, a=None, b=3.5, c=True, d=3, e="foo", f=None, g=None):
@@ -363,8 +432,12 @@ class TestDetails:
         assert kept(x, [compat.ones(2)]).dtype is compat.float32
         result.sum().backward()
         assert x.grad.dtype is compat.float32
-        with pytest.raises(ValueError, match="unknown device type 'tpu'"):
+        with pytest.raises(RuntimeError, match="Expected one of cpu.*'tpu'"):
             kept.register_autocast("tpu", compat.float16)
+        with pytest.raises(ValueError, match="xpu has no autocast here"):
+            kept.register_autocast("xpu", compat.float16)
+        with pytest.raises(ValueError, match="must be a str, got int"):
+            kept.register_autocast(3, compat.float16)
 
     def test_an_op_is_traced_whole(self):
         double = make_double()
@@ -394,8 +467,8 @@ def test_schemas_of_atens_own():
     from adjoint.compat.torch._subclasses.fake_tensor import _is_tensor_constructor
 
     aten = compat.ops.aten
-    assert aten.where.default._schema.returns[0].type == "Tensor[]"
-    assert aten.index.Tensor._schema.arguments[1].type == "Tensor?[]"
+    assert aten.where.default._schema.returns[0].type == "List[Tensor]"
+    assert aten.index.Tensor._schema.arguments[1].type == "List[Optional[Tensor]]"
     assert aten.add_.Tensor._schema.mutated == ["self"]
     assert _is_tensor_constructor(aten.zeros.default)
     assert not _is_tensor_constructor(aten.zeros_like.default)

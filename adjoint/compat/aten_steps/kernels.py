@@ -178,6 +178,22 @@ def registered(name: str, kernel: Any, key: str) -> Callable[[], None]:
     return undo
 
 
+def found(name: str, key: str) -> Any:
+    """What answers an overload for a key below autograd: a program's kernel, or the operation."""
+    plain, _, overload = name.partition(".")
+    try:
+        operation = getattr(getattr(ops.__getattr__("aten"), plain), overload or "default")
+    except AttributeError:
+        raise RuntimeError(
+            f"get_kernel('aten::{name}', ...): the operator does not exist"
+        ) from None
+    op = operation_of(operation)
+    replaced = _replaced.get(getattr(op, "name", ""))
+    if replaced is None or key not in _DEVICES:
+        return operation
+    return replaced.kernels.get((name.removesuffix(".default"), _DEVICES[key]), operation)
+
+
 def passed_over(name: str, key: str) -> Callable[[], None]:
     """Have autocast leave the arguments of an operation alone; what takes it back is returned."""
     plain = name.partition(".")[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 from adjoint import library
 from adjoint.compat.aten_steps import kernels
-from adjoint.compat.no_compiler import unchanged
+from adjoint.compat.dispatch_keys import DispatchKey, DispatchKeySet
 from adjoint.compat.tags import Tag as Tag
 from adjoint.compat.torch_tree.ops import Overload, operation_of
 from adjoint.library import scoped
@@ -33,11 +33,14 @@ class Library(library.Library):
         with_keyset: bool = False,
         allow_override: bool = True,
     ) -> None:
-        """Give an op of this namespace a kernel; sets of dispatch keys there are none."""
-        if with_keyset:
-            raise NotImplementedError(f"{op_name}: there are no sets of dispatch keys to pass on")
+        """Give an op of this namespace a kernel, which may want the set of dispatch keys first."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found {fn!r}")
+        if not isinstance(op_name, (str, Overload, CustomOpDef)):
+            raise RuntimeError(
+                f"impl({op_name!r}, ...): expected the name of an op or an overload of torch.ops, "
+                f"got {type(op_name)}"
+            )
         key = dispatch_key or self.dispatch_key
         if self.dispatch_key and key != self.dispatch_key:
             raise RuntimeError(
@@ -47,11 +50,21 @@ class Library(library.Library):
         if fn is fallthrough_kernel:
             self._pass_over(op_name, key)
             return
+        if with_keyset:
+            fn = functools.partial(fn, DispatchKeySet([DispatchKey[key]] if key else []))
         if self.ns == "aten":
             name = op_name.name() if isinstance(op_name, Overload) else str(op_name)
             self.undone.append(kernels.registered(name.removeprefix("aten::"), fn, key))
             return
-        super().impl(operation_of(op_name), fn, key)
+        found = operation_of(op_name)
+        if not allow_override:
+            known = REGISTRY.get(f"{self.ns}::{found}") if isinstance(found, str) else found
+            if known is not None and key in known.registered.keys:
+                raise RuntimeError(
+                    f"{known.name} has a kernel for {key or 'all devices'} already; leave out "
+                    "allow_override=False to replace it"
+                )
+        super().impl(found, fn, key)
 
     def _pass_over(self, op_name: Any, key: str) -> None:
         """Have an op make no use of a key: no kernel of a device, no casts of autocast's."""
@@ -117,38 +130,51 @@ logging.getLogger("adjoint.library").parent = logging.getLogger("torch._library.
 class Kernel:
     """The kernel of an op for a key, as get_kernel finds it; it ends with its registration."""
 
-    def __init__(self, op: CustomOpDef, device_type: str | None) -> None:
-        self.op = op
-        self.device_type = device_type
-        self.function: Any = op.registered.kernels[device_type]
+    def __init__(self, name: str, find: Callable[[], Any]) -> None:
+        self.name = name
+        self.find = find
+        self.function = find()
 
-    def call_boxed(self, keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call it; which keys are left to be asked, it is not told."""
-        found = self.op.registered.kernels.get(self.device_type)
-        if found is None or found is not self.function:
-            raise RuntimeError(
-                f"the kernel of {self.op.name} has been invalidated: it was replaced"
-            )
-        return found(*args, **kwargs)
+    def call_boxed(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        """Call it; it answers by itself, whichever keys are left to be asked."""
+        if self.find() is not self.function:
+            raise RuntimeError(f"the kernel of {self.name} has been invalidated: it was replaced")
+        return self.function(*args, **kwargs)
 
 
 def get_kernel(op: Any, dispatch_key: Any) -> Kernel:
     """The kernel that is registered for an op and a dispatch key."""
+    if not isinstance(op, (str, Overload, CustomOpDef)):
+        raise ValueError(
+            f"get_kernel({op!r}, ...): expected the name of an op or an overload of torch.ops, got "
+            f"{type(op)}"
+        )
     key = str(getattr(dispatch_key, "name", dispatch_key))
-    found = operation_of(op)
-    if not isinstance(found, CustomOpDef):
-        found = library.lookup(op)
+    if key not in DispatchKey.__members__:
+        raise ValueError(f"get_kernel({op}, {key!r}): there is no such dispatch key, as CPU is one")
+    name = op.name() if isinstance(op, Overload) else str(getattr(op, "name", op))
+    if name.startswith("aten::"):
+        return Kernel(name, functools.partial(kernels.found, name.removeprefix("aten::"), key))
+    found = REGISTRY.get(name.removesuffix(".default"))
+    if found is None:
+        raise RuntimeError(f"get_kernel({name!r}, ...): the operator does not exist")
     device_type = KEYS.get(key, key.lower())
     if device_type not in found.registered.kernels:
-        device_type = None if key in KEYS and KEYS[key] is None else device_type
-    if device_type not in found.registered.kernels:
         raise RuntimeError(f"no kernel for {key} for {found.name}")
-    return Kernel(found, device_type)
+    return Kernel(found.name, lambda: found.registered.kernels.get(device_type))
 
 
 def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:
-    """An op whose kernel calls kernels of Triton's: here one like any other."""
-    return library.custom_op(name, fn, mutates_args=mutates_args, schema=schema)
+    """An op whose kernel calls kernels of Triton's: here one like any other, made of ops."""
+
+    def define(function: Any) -> CustomOpDef:
+        made: CustomOpDef = library.custom_op(
+            name, function, mutates_args=mutates_args, schema=schema
+        )
+        made.register_fake(function)
+        return made
+
+    return define if fn is None else define(fn)
 
 
 def wrap_triton(kernel: Any) -> Any:
@@ -165,15 +191,15 @@ def register_fake(
     _stacklevel: int = 1,
     allow_override: bool = True,
 ) -> Any:
-    """See adjoint.library.register_fake; nothing is done for an op of a library that is not there.
-
-    Packages with compiled ops say so when they are imported, before anyone needs them.
-    """
-    if isinstance(op, str) and not any(
-        name.startswith(f"{op.partition('::')[0]}::") for name in REGISTRY
-    ):
-        return unchanged(func)
+    """See adjoint.library.register_fake, for a name or an overload of torch.ops."""
+    if not isinstance(op, (str, Overload, CustomOpDef)):
+        raise ValueError(f"register_fake({op!r}): got unexpected type for op: {type(op)}")
     return library.register_fake(operation_of(op), func, lib=lib)
+
+
+def impl_abstract(qualname: str, func: Any = None, *, lib: Any = None, _stacklevel: int = 1) -> Any:
+    """register_fake under its older name."""
+    return register_fake(qualname, func, lib=lib)
 
 
 def define(*args: Any, **kwargs: Any) -> Any:

@@ -15,9 +15,10 @@ from adjoint.compat.aten import PRIVATE
 from adjoint.compat.higher_order import OPERATORS
 from adjoint.compat.missing_names import missing
 from adjoint.compat.private_functions import OF_TYPES
-from adjoint.compat.tags import of_aten
+from adjoint.compat.tags import Tag, of_aten
 from adjoint.creation import factories, windows
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
+from adjoint.library.registration import KEYS
 from adjoint.ops import PUBLIC
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.foreach import FOREACH
@@ -69,22 +70,26 @@ class Overload:
         self.operation = operation
         self.overloadpacket = self._overloadpacket = packet
         self.namespace = packet.namespace
-        self._name = packet.__name__
+        self._opname = packet.__name__
         self.overload = self._overloadname = overload
         self._defined_in_python = isinstance(operation, CustomOpDef)
-        self.__name__ = f"{self._name}.{self.overload}"
+        self.__name__ = f"{self._opname}.{self.overload}"
         self.__module__ = f"torch._ops.{self.namespace}"
 
     @functools.cached_property
     def tags(self) -> list[Any]:
         """What is said of it."""
-        return list(self.operation.tags) if self._defined_in_python else of_aten(self.__name__)
+        if not self._defined_in_python:
+            return of_aten(self.__name__)
+        own = list(self.operation.tags)
+        made_of_hints = self.operation.origin is not None and Tag.pt2_compliant_tag not in own
+        return [Tag.pt2_compliant_tag, *own] if made_of_hints else own
 
     @functools.cached_property
     def form(self) -> Any:
         """What it takes and gives, where that is known of PyTorch's; None of a custom op."""
         aten = self.namespace == "aten" and not self._defined_in_python
-        return aten_forms.form(self._name, self.overload) if aten else None
+        return aten_forms.form(self._opname, self.overload) if aten else None
 
     @property
     def _schema(self) -> Any:
@@ -133,12 +138,25 @@ class Overload:
         raise RuntimeError(f"{self}: {what}: {self.form.schema()}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _found, (self.namespace, self._name, self.overload)
+        return _found, (self.namespace, self._opname, self.overload)
 
     def name(self) -> str:
         """Namespace, name and overload: aten::mul.Tensor, and aten::sin for the default one."""
         rest = "" if self.overload == "default" else f".{self.overload}"
-        return f"{self.namespace}::{self._name}{rest}"
+        return f"{self.namespace}::{self._opname}{rest}"
+
+    @property
+    def _name(self) -> str:
+        """The same under PyTorch's private name."""
+        return self.name()
+
+    def has_kernel_for_dispatch_key(self, key: Any) -> bool:
+        """Whether there is a kernel of its own for a key."""
+        return has_kernel(self.name(), str(getattr(key, "name", key)))
+
+    def has_kernel_for_any_dispatch_key(self, keys: Any) -> bool:
+        """Whether there is one for any key of a set."""
+        return any(map(self.has_kernel_for_dispatch_key, keys.keys))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Overload):
@@ -152,7 +170,7 @@ class Overload:
         return f"{self.namespace}.{self.__name__}"
 
     def __repr__(self) -> str:
-        return f"<OpOverload(op='{self.namespace}.{self._name}', overload='{self.overload}')>"
+        return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self.overload}')>"
 
 
 def _own_overload(operation: CustomOpDef) -> str:
@@ -358,6 +376,21 @@ def named(name: str, overload: str | None = None) -> Any:
         known = [each for each in packet.overloads() if not each.endswith("out")]
         overload = next((each for each in ("default", "Tensor") if each in known), known[0])
     return getattr(packet, overload)
+
+
+def has_kernel(name: str, key: str = "") -> bool:
+    """Whether an operation, as aten::sin or space::name, has a kernel of its own for a key."""
+    namespace, _, own = name.partition("::")
+    if namespace == "aten":
+        return is_there(own.partition(".")[0]) and key in ("", "CPU", "Meta")
+    found = REGISTRY.get(name.removesuffix(".default"))
+    if found is None or not key:
+        return found is not None
+    known = found.registered
+    formed = known.formula is not None and key.startswith("Autograd")
+    faked = known.fake is not None and key == "Meta"
+    device = KEYS.get(key)
+    return formed or faked or key in known.keys or (device is not None and device in known.kernels)
 
 
 def is_there(name: str) -> bool:

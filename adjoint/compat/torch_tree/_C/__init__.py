@@ -119,6 +119,26 @@ def _dispatch_find_schema_or_throw(name: str, overload_name: str) -> Any:
     return getattr(getattr(ops.__getattr__(namespace), own), overload_name or "default")
 
 
+def _dispatch_has_kernel(name: str) -> bool:
+    """Whether there is an operation of this name, as space::name."""
+    return ops.has_kernel(name)
+
+
+def _dispatch_has_kernel_for_dispatch_key(name: str, dispatch: Any) -> bool:
+    """Whether an operation has a kernel of its own for a key, or the name of one."""
+    key = str(getattr(dispatch, "name", dispatch))
+    if key not in DispatchKey.__members__:
+        raise RuntimeError(f"could not parse dispatch key: {key}")
+    if not ops.has_kernel(name):
+        raise RuntimeError(f"operator {name} does not exist")
+    return ops.has_kernel(name, key)
+
+
+def _dispatch_has_kernel_for_any_dispatch_key(name: str, dispatches: Any) -> bool:
+    """Whether it has one for any key of a set."""
+    return any(_dispatch_has_kernel_for_dispatch_key(name, key) for key in dispatches.keys)
+
+
 def _dispatch_call_boxed(handle: Any, *args: Any, **kwargs: Any) -> Any:
     """The call of an operation that was found so."""
     return handle(*args, **kwargs)

@@ -67,15 +67,17 @@ def mutates_and_returns_first_arg(op: Any) -> bool:
     return bool(first.mutated and first.alias == found.returns[0].alias)
 
 
+_LISTS = ("List[Tensor]", "List[Optional[Tensor]]")
+
+
 def is_tensorlist_like_type(typ: Any) -> bool:
     """Whether a type of a schema is a list of tensors, some of which may be None."""
-    text = str(typ)
-    return text.startswith("Tensor") and "[]" in text
+    return str(typ).removeprefix("Optional[").startswith(_LISTS)
 
 
 def is_tensor_like_type(typ: Any) -> bool:
     """Whether a type of a schema is a tensor, or None."""
-    return str(typ) in ("Tensor", "Tensor?")
+    return str(typ) in ("Tensor", "Optional[Tensor]")
 
 
 def mutated_args_kwargs(schema: Any) -> tuple[list[int], list[str]]:
@@ -190,7 +192,7 @@ def is_builtin(op: Any) -> bool:
 
 def is_inplace(op: Any) -> bool:
     """Whether an operator is the in-place form of another, as add_."""
-    name = op._name  # noqa: SLF001  # where PyTorch's overloads have their name
+    name = op._opname  # noqa: SLF001  # where PyTorch's overloads have it without the rest
     return bool(name.endswith("_") and not name.endswith("__"))
 
 
