@@ -75,6 +75,13 @@ def get_default_device() -> device:
     return _defaults.get()[-1]
 
 
+def asked_device(given: Any) -> device | None:
+    """The device that an argument names, else the default that the program has chosen, if any."""
+    defaults = _defaults.get()
+    chosen = len(defaults) > 1 or defaults[0] != CPU
+    return _as_device(given) if given is not None else defaults[-1] if chosen else None
+
+
 def set_default_device(device: Any) -> None:
     """Change it, in the calling thread, up to the end of a `with device` around; None: the CPU."""
     _defaults.set((*_defaults.get()[:-1], CPU if device is None else _as_device(device)))

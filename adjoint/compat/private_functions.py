@@ -128,8 +128,8 @@ def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> No
 
 
 def _assert_async(input: Any, assert_msg: str | None = None) -> None:
-    """Refuse a tensor whose only element is zero."""
-    if not input:
+    """Refuse a tensor whose only element is zero; of one without values nothing is asked."""
+    if not input.is_meta and not input:
         text = "Expected a Tensor with a single value that is not zero, but got zero"
         raise RuntimeError(assert_msg or text)
 

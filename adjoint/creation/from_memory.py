@@ -9,7 +9,7 @@ from adjoint.call.context import is_inference_mode_enabled
 from adjoint.creation.factories import tensor
 from adjoint.creation.from_data import check_array
 from adjoint.creation.options import finished
-from adjoint.device import CPU
+from adjoint.device import CPU, asked_device
 from adjoint.dtypes import as_dtype, get_default_dtype
 from adjoint.ops.arranging.conversion import clone, to
 from adjoint.ops.composites import lifting, overridable_by_modes
@@ -24,6 +24,7 @@ np = numpy_backend.xp
 @overridable_by_modes
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """A tensor of data that shares its memory, and keeps its history, where that can be."""
+    device = asked_device(device)
     if isinstance(data, Tensor):
         return to(data, device=device, dtype=dtype)
     shared = _shared(data)
@@ -88,6 +89,7 @@ def asarray(
     requires_grad: bool | None = None,
 ) -> Tensor:
     """A tensor of obj: its memory is shared where it can be, or as copy says."""
+    device = asked_device(device)
     source = obj if isinstance(obj, Tensor) else _borrowed(obj, dtype)
     if source is None:
         if copy is False and isinstance(obj, np.generic):

@@ -70,6 +70,8 @@ def _is_checked(asked: bool | None) -> bool:
 
 def _elements(values: Any, dtype: Any, device: Any) -> Any:
     """The values as a tensor; its history goes on, and lists get the default type."""
+    if device is None and isinstance(values, Tensor):
+        device = values.device
     return as_tensor(values, dtype=None if dtype is None else as_dtype(dtype), device=device)
 
 

@@ -433,6 +433,31 @@ def test_modules_come_to_life() -> None:
     assert not any(a is b for a, b in zip(empty.parameters(), parameters))  # as in PyTorch
 
 
+def test_data_goes_to_the_device_around() -> None:
+    array, there = np.ones(2), adjoint.ones(2)
+    makers = (adjoint.tensor, adjoint.as_tensor, adjoint.asarray)
+    with adjoint.device("meta"):
+        for make in makers:
+            assert make(array).is_meta and make([1.0, 2.0]).is_meta
+            assert make(there.detach()).is_meta
+            assert not make(array, device="cpu").is_meta
+        assert not adjoint.from_numpy(array).is_meta
+        coordinates = adjoint.zeros(1, 2, dtype=adjoint.int64, device="cpu")
+        assert not adjoint.sparse_coo_tensor(coordinates, there, (3,)).is_meta
+    far = meta(2)
+    assert adjoint.as_tensor(far).is_meta
+    with adjoint.device("cpu"), pytest.raises(NoValuesError):
+        adjoint.as_tensor(far)
+
+
+def test_a_parametrization_that_needs_values_is_not_registered() -> None:
+    layer = nn.Linear(2, 2, device="meta")
+    with pytest.raises(NoValuesError):
+        nn.utils.parametrizations.orthogonal(layer)
+    assert [name for name, _ in layer.named_parameters()] == ["weight", "bias"]
+    assert type(layer) is nn.Linear
+
+
 def test_assigned_state_is_shared() -> None:
     source, empty = nn.Linear(2, 3), nn.Linear(2, 3, device="meta").requires_grad_(False)
     state = source.state_dict()

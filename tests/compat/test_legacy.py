@@ -192,6 +192,8 @@ CLOSE = [
     lambda t: (t.ones(1), None),
     lambda t: (t.zeros(0), t.zeros(0)),
     lambda t: (t.tensor([True]), t.tensor([False])),
+    lambda t: (t.ones(2, device="meta"), t.zeros(2, device="meta")),
+    lambda t: (t.ones(2, device="meta"), t.zeros(3, device="meta")),
 ]
 OPTIONS = [{}, {"equal_nan": True}, {"check_dtype": False}, {"rtol": 0.1, "atol": 0.1}, {"rtol": 1}]
 

@@ -21,6 +21,7 @@ CALLS = {
     "a bad size": lambda t, x: t._check_is_size(-1),
     "a condition": lambda t, x: t._check_with(ValueError, False, lambda: "no"),
     "all": lambda t, x: t._check_tensor_all(x > 0),
+    "asked of meta": lambda t, x: t._assert_async(t.empty((), device="meta")),
     "a zero": lambda t, x: t._assert_async(t.tensor(0)),
     "tracing": lambda t, x: t._C._is_tracing(),
     "an accelerator": lambda t, x: t._C._get_accelerator().type,

@@ -7,13 +7,13 @@ Linear. Reading it runs the parametrizations on what `module.parametrizations.we
 
 # ruff: noqa: SLF001  the members that PyTorch calls private are where parameters are
 
-import contextlib
 import copy
 from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
 from adjoint.autograd.grad_mode import ContextDecorator, no_grad
+from adjoint.backends import NoValuesError
 from adjoint.call.held import Held
 from adjoint.nn.containers import ModuleDict, ModuleList
 from adjoint.nn.conversion import get_swap_module_params_on_conversion
@@ -291,8 +291,12 @@ def _inverted(modules: Any, original: Tensor) -> Any:
     value: Any = original
     for module in reversed(list(modules)):
         if hasattr(module, "right_inverse"):
-            with contextlib.suppress(NotImplementedError):  # it then counts as the identity
+            try:
                 value = module.right_inverse(value)
+            except NoValuesError:  # there is one, and it needs what is not there
+                raise
+            except NotImplementedError:
+                continue  # it then counts as the identity
     if not isinstance(value, Tensor | Sequence):
         raise ValueError(
             "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple, …), got "
@@ -329,6 +333,8 @@ def _check_next(tensor: Any, parametrization: Any) -> None:
     if hasattr(parametrization, "right_inverse"):
         try:
             back = parametrization.right_inverse(value)
+        except NoValuesError:
+            raise
         except NotImplementedError:
             return
         _check_kept(back, tensor.shape, tensor.dtype, "right_inverse of a further parametrization")
