@@ -14,7 +14,7 @@ from adjoint.call.out import write_out
 from adjoint.call.overriding import created_by, creating_mode
 from adjoint.creation.from_data import array_of, check_array, fitted, is_row, number
 from adjoint.creation.options import Options, finished, shape_of, sizes_of
-from adjoint.device import CPU, asked_device, device as as_device, get_default_device
+from adjoint.device import CPU, asked_device, get_default_device
 from adjoint.dtypes import (
     BOOL,
     COMPLEX,
