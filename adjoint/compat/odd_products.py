@@ -9,27 +9,24 @@ from adjoint.ops.arranging.shape import cat, stack
 from adjoint.ops.composites import overridable
 from adjoint.ops.matrices.matmul import bmm, mm
 from adjoint.ops.sparse import products
+from adjoint.ops.sparse.parts import elements_of
 
 
 @overridable
 def hspmm(mat1: Any, mat2: Any) -> Any:
     """The product of a sparse matrix and a dense one; of it, the rows that the sparse one has."""
-    _check("hspmm", mat1, mat2)
-    rows = mat1.coalesce().indices()[0].unique()
-    values = products.mm(mat1, mat2)[rows]
+    rows, values = _rows("hspmm", mat1, mat2)
     return sparse_coo_tensor(rows.unsqueeze(0), values, (mat1.shape[0], mat2.shape[1]))
 
 
 @overridable
 def smm(input: Any, mat: Any) -> Any:
     """The same, element by element."""
-    _check("smm", input, mat)
-    found = hspmm(input, mat)
-    rows, columns = found._indices()[0], mat.shape[1]  # noqa: SLF001  # PyTorch's name of them
+    rows, values = _rows("smm", input, mat)
+    columns = mat.shape[1]
     numbers: Any = arange(columns)
     places = stack([rows.repeat_interleave(columns), numbers.repeat(len(rows))])
-    values = found._values().flatten()  # noqa: SLF001  # the same
-    return sparse_coo_tensor(places, values, tuple(found.shape))
+    return sparse_coo_tensor(places, values.flatten(), (input.shape[0], columns))
 
 
 @overridable
@@ -42,10 +39,19 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1)
             f"sspaddmm: expected a sparse matrix of shape {list(added.shape)} to add to, got "
             f"one of {list(input.shape)} and layout {input.layout.name}"
         )
+    if input.requires_grad:
+        input = input.coalesce()  # a place has one gradient
     parts = [(input, beta), (added, alpha)]
-    values = [each._values() * factor for each, factor in parts]  # noqa: SLF001  # the same
-    places = cat([each._indices() for each, _ in parts], 1)  # noqa: SLF001  # the same
+    values = [elements_of(each) * factor for each, factor in parts]
+    places = cat([each._indices() for each, _ in parts], 1)  # noqa: SLF001  # PyTorch's name
     return sparse_coo_tensor(places, cat(values), tuple(added.shape))
+
+
+def _rows(name: str, mat1: Any, mat2: Any) -> tuple[Any, Any]:
+    """The rows that the sparse matrix has, and what the product has in them."""
+    _check(name, mat1, mat2)
+    rows = mat1.detach().coalesce().indices()[0].unique()
+    return rows, products.mm(mat1, mat2)[rows]
 
 
 def _check(name: str, mat1: Any, mat2: Any) -> None:

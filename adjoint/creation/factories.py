@@ -31,16 +31,18 @@ from adjoint.dtypes import (
 )
 from adjoint.ops.arranging.conversion import (
     CHANNELS_RANK,
+    clone,
     contiguous_format,
     preserve_format,
     sparse_coo,
     sparse_csc,
     sparse_csr,
+    to,
 )
 from adjoint.ops.composites import creating, lifting, overridable_by_modes
 from adjoint.ops.sampling.random import draw_integers, normal_from
 from adjoint.ops.spacing import spaced
-from adjoint.ops.sparse.layers import blank
+from adjoint.ops.sparse.layers import blank, sparse_of
 from adjoint.random import chosen
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import AS_IS, Tensor
@@ -97,6 +99,9 @@ def tensor(
             stacklevel=3,
         )
     kind = None if dtype is None else as_dtype(dtype)
+    if isinstance(data, Tensor) and sparse_of(data) is not None:
+        copied = to(clone(data.detach()), device=asked_device(device), dtype=kind)
+        return copied.requires_grad_() if requires_grad else copied
     array, where = array_of(data, kind, get_default_device())
     return finished(array, asked_device(device) or where, requires_grad)
 
@@ -288,6 +293,9 @@ def _is_wrapped(input: Any) -> bool:
 
 def _like(name: str, input: Tensor, options: dict[str, Any], value: Any) -> Tensor:
     """A number, or nothing, everywhere, in the order in memory of another tensor."""
+    form, known = options.get("layout"), isinstance(input, Tensor) and input.layer is None
+    if form in SPARSE and known and name == "zeros_like":
+        return _without_values(name, tuple(input.shape), _own(input, options))
     if _is_wrapped(input):
         given = (input, value) if name == "full_like" else (input,)
         return _in_layer(name, given, options)

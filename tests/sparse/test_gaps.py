@@ -43,6 +43,28 @@ CASES = {
     "bmm": _batched,
     "bmm of other batches": lambda t: t.bmm(_batch(t), t.ones(3, 4, 2)),
     "bmm of other sizes": lambda t: t.bmm(_batch(t), t.ones(2, 5, 2)),
+    "tensor of one": lambda t: [t.tensor(coalesced(t)), t.tensor(hybrid(t), dtype=t.float64)],
+    "tensor of one, to learn": lambda t: t.tensor(coalesced(t), requires_grad=True).requires_grad,
+    "zeros like a dense one": lambda t: t.zeros_like(t.ones(2, 3), layout=t.sparse_coo),
+    "zeros like a dense one, by rows": lambda t: t.zeros_like(t.ones(2, 3), layout=t.sparse_csr),
+    "room like rows": lambda t: t.empty_like(coalesced(t).to_sparse_csr())._nnz(),
+    "a dense one times": lambda t: t.arange(6.0).reshape(2, 3).mul_(doubled(t)),
+    "low rank": lambda t: t.svd_lowrank(coalesced(t), q=2)[1].round(decimals=3),
+    "low rank, by rows": lambda t: t.svd_lowrank(coalesced(t).to_sparse_csr(), 2)[1].round(
+        decimals=3
+    ),
+    "low rank, shifted": lambda t: t.svd_lowrank(coalesced(t), q=2, M=t.ones(2, 3))[1].round(
+        decimals=3
+    ),
+    "principal": lambda t: t.pca_lowrank(coalesced(t), q=2)[1].round(decimals=3),
+    "largest of all": lambda t: t.lobpcg(t.diag(t.arange(1.0, 12.0)).to_sparse(), k=1, niter=200)[
+        0
+    ].round(decimals=2),
+    "an element written": lambda t: coalesced(t).__setitem__(0, 1.0),
+    "an element written, dense": lambda t: hybrid(t).__setitem__(0, 1.0),
+    "an element written, by rows": lambda t: coalesced(t).to_sparse_csr().__setitem__((0, 1), 1.0),
+    "data_ptr": lambda t: coalesced(t).data_ptr(),
+    "degrees": lambda t: [t.deg2rad(doubled(t)), t.rad2deg(doubled(t))],
     "one number": lambda t: [bool(t.eye(1).to_sparse()), t.zeros(1, 1).to_sparse().item()],
     "many numbers": lambda t: bool(t.eye(2).to_sparse()),
     "a column": lambda t: coalesced(t)[:, 1],
@@ -163,3 +185,27 @@ def test_names_of_types(torch: Any) -> None:
         assert matrix.type("torch.sparse.DoubleTensor").type() == "torch.sparse.DoubleTensor"
         with pytest.raises(RuntimeError):
             library.eye(2).to_sparse_csr().type()
+
+
+@pytest.mark.parametrize("name", ["smm", "sspaddmm"])
+def test_products_that_stay_sparse_have_gradients(name: str) -> None:
+    """PyTorch's say that they require grad, and refuse backward."""
+
+    def product(matrix: Any, other: Any, added: Any) -> Any:
+        if name == "smm":
+            return compat.smm(matrix, other)
+        return compat.sspaddmm(added, matrix, other, beta=2, alpha=3)
+
+    matrix, added = doubled(compat).requires_grad_(), doubled(compat).t().t()
+    other = adjoint.arange(9.0).reshape(3, 3).requires_grad_()
+    product(matrix, other, added.requires_grad_()).to_dense().square().sum().backward()
+    wholes = [each.detach().to_dense().requires_grad_() for each in (matrix, other, added)]
+    same = wholes[0] @ wholes[1]
+    (same if name == "smm" else 2 * wholes[2] + 3 * same).square().sum().backward()
+    kept = [grad.to_dense() for grad in (matrix.grad, other.grad)]
+    expected = [wholes[0].grad * (wholes[0] != 0), wholes[1].grad]
+    if name == "sspaddmm":
+        kept.append(added.grad.to_dense())
+        expected.append(wholes[2].grad * (wholes[2] != 0))
+    for one, wanted in zip(kept, expected, strict=True):
+        np.testing.assert_allclose(one.numpy(), wanted.numpy(), rtol=1e-5)

@@ -442,6 +442,10 @@ def _checked_dim(self: Tensor, dim: Any) -> int:
 
 def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 for a tensor without elements, or memory."""
+    if self.layer is not None and self.layer.sparse:
+        raise RuntimeError(
+            "data_ptr(): a sparse tensor has no memory of its own; ask its indices and values"
+        )
     if self.layer is not None and self.layer.wraps and self.layer.value_refused() is not None:
         return 0
     array = concrete(self)

@@ -276,6 +276,11 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
         raise TypeError(
             f"can't assign a {type(value).__name__} to a tensor; make it a tensor first"
         )
+    if input.layer is not None and input.layer.sparse:
+        raise TypeError(
+            "can't assign to elements of a sparse tensor: convert it with to_dense() first, or "
+            "make a new one of indices and values"
+        )
     parts = nearby(input, one_ellipsis(plain_index(index), input.ndim))
     _check_numbers(input.shape, parts)
     if isinstance(value, Tensor) and not is_basic(parts) and not _fills(parts, value):

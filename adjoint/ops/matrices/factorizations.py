@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from adjoint.call.out import write_out
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
+from adjoint.ops.arranging.conversion import strided
 from adjoint.ops.arranging.shape import expand, transpose
 from adjoint.ops.matrices.decompositions import (
     linalg_cholesky,
@@ -165,7 +166,7 @@ def _check_iterations(name: str, niter: Any) -> int:
 
 def _range_basis(A: Any, q: int, niter: int) -> Any:
     """Orthonormal columns that nearly span what A maps to, found with a random start."""
-    start = A.new_empty((A.shape[-1], q)).detach().normal_()
+    start = A.new_empty((A.shape[-1], q), layout=strided).detach().normal_()
     basis = linalg_qr(matmul(A, start))[0]
     for _ in range(niter):
         basis = linalg_qr(matmul(mH(A), basis))[0]
@@ -199,7 +200,14 @@ def pca_lowrank(
     if not isinstance(rank, int) or not 0 <= rank <= smallest:
         raise ValueError(f"pca_lowrank(): q must be an integer from 0 to {smallest}, got {q!r}")
     count = _check_iterations("pca_lowrank", niter)
-    return svd_lowrank(A - mean(A, -2, True) if center else A, rank, count)
+    return svd_lowrank(A - _mean_row(A) if center else A, rank, count)
+
+
+def _mean_row(A: Any) -> Any:
+    """The mean of the rows; of a sparse matrix it is dense."""
+    if A.layout is strided:
+        return mean(A, -2, True)
+    return (A.sum(-2, True).to_dense() / A.shape[-2]).expand(A.shape)
 
 
 @composite(method=False)
@@ -221,9 +229,10 @@ def lobpcg(
 ) -> tuple[Value, Value]:
     """The k largest eigenvalues (or smallest) of A u = λ B u, A symmetric, with their vectors u.
 
-    A is dense here, and they are computed directly. What guides PyTorch's iteration (X but for its
-    number of columns, n, iK, niter, tol, method, tracker and ortho_…) has no effect.
+    They are computed directly, of matrices made dense. What guides PyTorch's iteration (X but for
+    its number of columns, n, iK, niter, tol, method, tracker and ortho_…) has no effect.
     """
+    A, B = (M if M is None or M.layout is strided else M.to_dense() for M in (A, B))
     rows = A.shape[-1]
     count = k if k is not None else 1 if X is None else X.shape[-1]
     if count < 1 or rows < 3 * count:

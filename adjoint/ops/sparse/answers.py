@@ -41,10 +41,10 @@ from adjoint.tensors.concrete import concrete
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 # Zero stays zero, and each element is treated alone; the first ones are linear besides.
-LINEAR = "neg conjugate_of real_part imag deg2rad rad2deg"
+LINEAR = "neg conjugate_of real_part imag"
 ZERO_TO_ZERO = """
-    abs angle asin asinh atan atanh ceil erf erfinv expm1 floor frac isinf isnan isneginf isposinf
-    log1p nan_to_num relu sgn sign signbit sin sinh sqrt square tan tanh trunc
+    abs angle asin asinh atan atanh ceil deg2rad erf erfinv expm1 floor frac isinf isnan isneginf
+    isposinf log1p nan_to_num rad2deg relu sgn sign signbit sin sinh sqrt square tan tanh trunc
 """
 
 
@@ -158,7 +158,18 @@ def _copy(input: Any, src: Any, non_blocking: bool = False) -> Any:
     return sparse_tensor(copied)
 
 
-@answers("zero_of", "zeros_of", "zeros_like", "empty_like")
+@answers("empty_like")
+def _empty(input: Any, dtype: Any = None, **options: Any) -> Any:
+    """Rows or columns keep their places, which have to be filled; coordinates are none."""
+    layer = layer_of(input)
+    plain = not {name for name, value in options.items() if value is not None}
+    if isinstance(layer, Coordinates) or not plain:
+        return _zeros(input, dtype, **options)
+    elements = layer.elements if dtype is None else to(layer.elements, dtype)
+    return sparse_tensor(layer.holding(fill(elements, 0)))
+
+
+@answers("zero_of", "zeros_of", "zeros_like")
 def _zeros(input: Any, dtype: Any = None, **options: Any) -> Any:
     layer, own = layer_of(input), layout_of(input)
     form = options.get("layout") or own
@@ -181,7 +192,10 @@ def _zeros(input: Any, dtype: Any = None, **options: Any) -> Any:
 
 @answers("new_zeros", "new_empty")
 def _new_zeros(input: Any, size: Any, dtype: Any = None, **options: Any) -> Any:
-    return blank(tuple(size), dtype or input.dtype, input.device, layout_of(input))
+    kind, form = dtype or input.dtype, options.get("layout") or layout_of(input)
+    if form is strided:
+        return Tensor(layer_of(input).xp.zeros(tuple(size), kind.numpy_dtype), AS_IS)
+    return blank(tuple(size), kind, input.device, form)
 
 
 @answers("fill", "full_like", "ones_like")

@@ -109,6 +109,9 @@ class Sparse(Layer):
         target: Tensor = values[0]
         result: Tensor = self.call(op, values)
         own, new = sparse_of(target), sparse_of(result)
+        if own is None and new is not None:  # it has room for all elements
+            whole: Any = result
+            result, new = whole.to_dense(), None
         fits = op.view or target.shape == result.shape
         if layout_of(target) is not layout_of(result) or not fits:
             raise RuntimeError(
