@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.autograd.forward_ad import zeros_laid_out_as
 from adjoint.call.arguments import conj
+from adjoint.call.half_precision import is_half
 from adjoint.call.out import write_out
 from adjoint.compat.aten_bags import BAGS
 from adjoint.compat.aten_counts import COUNTS
@@ -18,7 +19,7 @@ from adjoint.compat.aten_parts import PARTS, sides
 from adjoint.compat.aten_pools import POOLS, put_back
 from adjoint.compat.aten_recurrent import RECURRENT
 from adjoint.compat.aten_sparse import SPARSE
-from adjoint.dtypes import BOOL, category_of, uint8
+from adjoint.dtypes import BOOL, category_of, float32, uint8
 from adjoint.ops.arranging.arrange import pad
 from adjoint.ops.arranging.conversion import moved, to_copy
 from adjoint.ops.arranging.indexing import index_put, masked_fill
@@ -84,6 +85,8 @@ def _softmax_backward_data(
     grad_output: Any, output: Any, dim: int, input_dtype: Any, *, grad_input: Any = None
 ) -> Any:
     """The gradient of softmax, from its result."""
+    if is_half(output.array.dtype):  # rounded once
+        grad_output, output = grad_output.to(float32), output.to(float32)
     along = output * (grad_output - (grad_output * output).sum(dim, keepdim=True))
     along = along.to(input_dtype)
     return along if grad_input is None else grad_input.copy_(along)

@@ -6,7 +6,9 @@ torch.ops.aten has them by name, and modes and classes below autograd see them (
 from typing import Any
 
 from adjoint.call.arguments import conj
+from adjoint.call.half_precision import is_half
 from adjoint.creation.factories import new_zeros, zeros
+from adjoint.dtypes import float32
 from adjoint.ops.arranging.indexing import pick
 from adjoint.ops.elementwise.activation import gelu_back, silu_back
 from adjoint.ops.elementwise.selection import where
@@ -64,6 +66,8 @@ def _log_softmax(input: Any, dim: int, half_to_float: bool) -> Any:
 
 def _log_softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of log_softmax, from its result."""
+    if is_half(output.array.dtype):  # rounded once
+        grad_output, output = grad_output.to(float32), output.to(float32)
     along = grad_output - output.exp() * grad_output.sum(dim, keepdim=True)
     return along.to(input_dtype)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint
+import adjoint.compat.torch as compat
 from adjoint import bfloat16, float16
 from adjoint.autograd.entry_points import grad
 from adjoint.ops.op import TABLE
@@ -221,6 +222,34 @@ MADE_OF_SEVERAL = {
     ),
     "addmv": (lambda library, x, a, b: library.addmv(x, a, b), [(7,), (7, 16), (16,)]),
     "baddbmm": (lambda library, x, a, b: library.baddbmm(x, a, b), [(9,), (3, 7, 16), (3, 16, 9)]),
+    "baddbmm of parts": (
+        lambda library, a, b: library.baddbmm(
+            library.arange(189).reshape(3, 7, 9).to(a.dtype) / 4, a, b, beta=0.2
+        ),
+        [(3, 7, 16), (3, 16, 9)],
+    ),
+    "weighted bags": (
+        lambda library, weight, weights: library.nn.functional.embedding_bag(
+            library.arange(8).reshape(2, 4), weight, mode="sum", per_sample_weights=weights
+        ),
+        [(9, 5), (2, 4)],
+    ),
+    "interpolate nearest": (
+        lambda library, x: library.nn.functional.interpolate(x, scale_factor=3),
+        [(1, 1, 2, 2, 2)],
+    ),
+    "cummax": (lambda library, x: library.cummax(x, 1)[0], [(4, 40)]),
+    "windows": (lambda library, x: x.unfold(0, 6, 1), [(40, 5)]),
+    "soft_margin_loss": (
+        lambda library, x: library.nn.functional.soft_margin_loss(
+            x, library.ones(5, 9, dtype=x.dtype) * 0.75
+        ),
+        [(5, 9)],
+    ),
+    "poisson_nll_loss": (
+        lambda library, x, y: library.nn.functional.poisson_nll_loss(x, y),
+        [(5, 9), (5, 9)],
+    ),
     "addbmm": (lambda library, x, a, b: library.addbmm(x, a, b), [(7, 9), (3, 7, 16), (3, 16, 9)]),
     "batch_norm by known statistics": (
         lambda library, x, weight, bias: library.nn.functional.batch_norm(
@@ -301,3 +330,25 @@ def test_gradients_of_sums_in_another_type_are_rounded_once(torch: Any, kind: st
         total.backward((library.arange(40) * 0.17).to(library.bfloat16))
         found.append(x.grad.tolist())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("name", ["_softmax_backward_data", "_log_softmax_backward_data"])
+def test_gradients_from_results_are_rounded_once(torch: Any, name: str, kind: Any) -> None:
+    rng = generator(name)
+    slope, scores = (rng.normal(size=(5, 30)).astype(kind.numpy_dtype) for _ in range(2))
+    probable = getattr(compat, name.removeprefix("_").removesuffix("_backward_data"))
+    result = probable(Tensor(scores, AS_IS), 1)
+    found = getattr(compat.ops.aten, name)(Tensor(slope, AS_IS), result, 1, kind)
+    exact = [torch.tensor(np.asarray(each, np.float64)) for each in (slope, result.array)]
+    wanted = getattr(torch.ops.aten, name)(*exact, 1, torch.float64)
+    assert found.dtype is kind
+    assert units_off(found, wanted, kind) <= 0.51
+
+
+def test_three_matrices_of_one_size_are_multiplied_from_the_left() -> None:
+    a, b, c = (Tensor(generator(name).normal(size=(6, 6)), AS_IS) for name in "abc")
+    ours = adjoint.linalg.multi_dot([a, b, c])
+    assert ours.tolist() == ((a @ b) @ c).tolist() != (a @ (b @ c)).tolist()
+    d = (a + b).contiguous()
+    assert adjoint.linalg.multi_dot([a, b, c, d]).tolist() == (a @ (b @ (c @ d))).tolist()

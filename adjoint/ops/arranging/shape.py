@@ -493,7 +493,7 @@ def split_lengths(
         return tensor, tuple(map(operator.index, split_size_or_sections)), dim
     refuse_truth("split(): the size of a piece", split_size_or_sections)
     if isinstance(split_size_or_sections, Tensor):  # of any type, as in PyTorch
-        if split_size_or_sections.numel() != 1:
+        if split_size_or_sections.array.size != 1:
             raise TypeError(
                 "split(): the size of the pieces must be one number, not a Tensor of shape "
                 f"{list(split_size_or_sections.shape)}; give sizes as a list: .tolist()"

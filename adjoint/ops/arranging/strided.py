@@ -343,6 +343,7 @@ def _window_positions(xp: Any, count: int, size: int, step: int) -> Any:
     vmap=_folded_each,
     dims=-1,
     node_name="UnfoldBackward0",
+    wide=True,
     home=None,
 )
 def folded(xp: Any, input: Array, shape: Any, dimension: int, size: int, step: int) -> Array:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from adjoint.call.arguments import conj
+from adjoint.call.half_precision import is_half, wide
 from adjoint.call.out import write_out
 from adjoint.dtypes import refuse_factor
 from adjoint.ops.annotations import Array, Value
@@ -56,15 +57,18 @@ def _added(input: Any, product: Any, beta: Any, alpha: Any, outer: bool = False)
             f"input of shape {tuple(input.shape)} can't be expanded to the product's shape "
             f"{tuple(product.shape)}"
         )
+    kind = input.dtype
+    if is_half(kind) and product.dtype != kind:
+        input = wide(input)  # rounded once, with the product
     total = _sum_of(input, product, beta, alpha, outer)
-    return total if total.dtype == input.dtype else total.astype(input.dtype)  # of bfloat16
+    return total if total.dtype == kind else total.astype(kind)
 
 
 def _product(xp: Any, input: Any, first: Any, second: Any) -> Any:
     """What is added to input, of 16-bit floats not rounded yet."""
     same_dtype(input, first, second)
-    wide = xp.wide_product(first, second)
-    return xp.matmul(first, second) if wide is None else wide
+    unrounded = xp.wide_product(first, second)
+    return xp.matmul(first, second) if unrounded is None else unrounded
 
 
 def _sum_of(input: Any, product: Any, beta: Any, alpha: Any, outer: bool) -> Any:

@@ -83,11 +83,12 @@ def chain_order(sizes: list[int]) -> list[list[int]]:
     count = len(sizes) - 1
     cost = [[0] * count for _ in range(count)]
     split = [[0] * count for _ in range(count)]
+    later = -1 if count == 3 else 1  # where both cost the same, as in PyTorch
     for length in range(1, count):
         for i in range(count - length):
             j = i + length
-            cost[i][j], split[i][j] = min(
-                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+            cost[i][j], _, split[i][j] = min(
+                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], later * k, k)
                 for k in range(i, j)
             )
     return split

@@ -5,8 +5,9 @@ import warnings
 from typing import Any, NamedTuple
 
 from adjoint.call.context import change_grad_enabled, current, set_current
+from adjoint.call.half_precision import is_half
 from adjoint.call.layers import change_tracking, tracking
-from adjoint.dtypes import int32, int64, refuse_kinds
+from adjoint.dtypes import float32, int32, int64, refuse_kinds
 from adjoint.ops.annotations import Array, Value
 from adjoint.ops.arranging.arrange import repeat
 from adjoint.ops.arranging.indexing import getitem, setitem_
@@ -391,15 +392,19 @@ def in_bags(
     if padding >= 0:
         rows = where(unsqueeze(counted, 1), rows, 0.0)
     if per_sample_weights is not None:
+        if is_half(weight.array.dtype):  # rounded once, not for each product
+            rows, per_sample_weights = rows.to(float32), per_sample_weights.to(float32)
         rows = rows * reshape(per_sample_weights, (-1, 1))
     if at_once:
         total = rows
     elif input.ndim == 2:  # bags of one size lie side by side
         total = sum(reshape(rows, (*input.shape, weight.shape[1])), 1)
     else:
-        total = index_add(weight.new_zeros((count, weight.shape[1])), 0, bags, rows)
+        total = index_add(rows.new_zeros((count, weight.shape[1])), 0, bags, rows)
     if mode == "mean" and ragged:
         total = div(total, unsqueeze(clamp_min(sizes, 1), 1).to(weight.dtype))
     elif mode == "mean":
         total = div(total, max(input.shape[1], 1))
+    if total.dtype is not weight.dtype:
+        total = total.to(weight.dtype)
     return Bags(total, indices, bags, sizes)

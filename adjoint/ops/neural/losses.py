@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from adjoint.call.arguments import holds_complex
+from adjoint.call.half_precision import half_type, rounded, wide
 from adjoint.dtypes import can_cast, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze
@@ -433,11 +434,15 @@ def poisson_nll_loss(
 ) -> Value:
     """The negative log likelihood of counts, given their expectation or its logarithm."""
     reduction = chosen_reduction(reduction, size_average, reduce)
+    kind = half_type(input) if input.dtype is target.dtype else None
+    if kind is not None:  # rounded once
+        input, target = wide(input), wide(target)
     losses = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
         tail = xlogy(target, target) - target + log(clamp_min(target, 1) * (2 * math.pi)) * 0.5
         losses = losses + where(target > 1, tail, 0.0)
-    return reduced(losses, reduction)
+    total = reduced(losses, reduction)
+    return total if kind is None else rounded(total, kind)
 
 
 def variances(input: Any, var: Any) -> Any:
@@ -494,8 +499,11 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _check_broadcast("soft_margin_loss", input, target=target)
-    products = -target * input
+    kind = half_type(input) if input.dtype is target.dtype else None
+    products = -wide(target) * wide(input) if kind is not None else -target * input
     losses = log1p(exp(products)) if holds_complex(products) else softplus(products)
+    if kind is not None:
+        return rounded(reduced(losses, reduction), kind)
     return reduced(_in_type_of("soft_margin_loss", input, losses), reduction)
 
 

@@ -357,7 +357,9 @@ def resized(
     if input.dtype is uint8 and not kind.startswith("nearest"):
         options = (wanted, scales, mode, align_corners, antialias)
         return clamp(round(resized(to(input, float32), *options)), 0, 255).to(uint8)
-    half = input.dtype in (float16, bfloat16) and not kind.startswith("nearest")
+    half = input.dtype in (float16, bfloat16)
+    if kind.startswith("nearest"):  # whose gradients alone are sums
+        half = half and input.requires_grad and len(wanted) > 1
     out = start = to(input, float32) if half else input  # rounded once, not for each dimension
     for dim, (n, scale) in enumerate(zip(wanted, scales), 2):
         if n != out.shape[dim] or scale not in (None, 1.0):

@@ -67,7 +67,7 @@ def place_along(
     dim = normal_dim(dim, input.ndim)
     if distinct:
         return xp.laid_along(input, index, dim, size)
-    return xp.added_along(input, index, dim, size)
+    return narrowed(xp.added_along(widened(input), index, dim, size), input.dtype)
 
 
 # ---- scans ----
