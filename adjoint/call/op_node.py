@@ -394,6 +394,8 @@ class OpNode(Node):
         if not recorded:
             return raw(kept)
         # A new tensor: what hooks returned must not lead back here.
+        if isinstance(kept, TensorCore) and not self.op.derived >> index & 1:
+            return kept
         tensor = renewed(kept) if isinstance(kept, TensorCore) else upper.tensor(kept)
         if is_floating(tensor.array):
             tensor.needs_grad = True

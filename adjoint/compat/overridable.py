@@ -14,7 +14,7 @@ from typing import Any
 from adjoint.call.operators import OPERATORS, REFLECTED
 from adjoint.compat.asking_methods import ATTRIBUTES, ask_modes
 from adjoint.compat.pytorch_names import is_known
-from adjoint.compat.torch_tree.ops import Overload, Packet
+from adjoint.compat.torch_tree.ops import OpOverload, OpOverloadPacket
 from adjoint.ops import find_function
 from adjoint.ops.as_method import AsMethod
 from adjoint.tensors import subclass
@@ -108,7 +108,7 @@ def is_own(module: str) -> bool:
 
 def resolve_name(f: Any) -> str | None:
     """Where a function or class of torch's is found, as torch.add; None for others."""
-    if isinstance(f, (Overload, Packet)):
+    if isinstance(f, (OpOverload, OpOverloadPacket)):
         return f"torch.ops.{f}"
     name = getattr(f, "__name__", None)
     if name in ("__get__", "__set__"):

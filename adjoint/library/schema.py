@@ -5,7 +5,6 @@ may be a list, optional, or both; `!` marks an argument that the op changes in p
 """
 
 import collections.abc
-import dataclasses
 import functools
 import inspect
 import keyword
@@ -79,6 +78,37 @@ class Aliased(NamedTuple):
     after_set: set[str]
 
 
+class SchemaType(str):
+    """A type as PyTorch's schemas show it when they are asked: Optional[List[int]]."""
+
+    __slots__ = ()
+
+    def kind(self) -> str:
+        """The name of its class: TensorType, ListType, OptionalType."""
+        outer = self.partition("[")[0]
+        return f"{_KINDS_OF_TYPES.get(outer, outer)}Type"
+
+    def getElementType(self) -> "SchemaType":
+        """What is in a list, or may be None."""
+        if not self.endswith("]"):
+            raise RuntimeError(f"{self} has no elements")
+        return SchemaType(self.partition("[")[2][:-1])
+
+
+_KINDS_OF_TYPES = {
+    "number": "Number",
+    "int": "Int",
+    "float": "Float",
+    "bool": "Bool",
+    "str": "String",
+    "complex": "Complex",
+    "Device": "DeviceObj",
+}
+# What a schema's text has other names for.
+_SHOWN_TYPES = {"Scalar": "number", "SymInt": "int", "ScalarType": "int", "Layout": "int"}
+_SHOWN_TYPES["MemoryFormat"] = "int"
+
+
 @dataclass(frozen=True)
 class Kind:
     """The type of an argument or a result."""
@@ -96,9 +126,12 @@ class Kind:
         return self.base == "Tensor"
 
     @property
-    def type(self) -> str:
-        """The same without what it shares memory with."""
-        return str(dataclasses.replace(self, alias=""))
+    def type(self) -> SchemaType:
+        """The same without what it shares memory with, as PyTorch spells types."""
+        shown = _SHOWN_TYPES.get(self.base, self.base)
+        shown = f"Optional[{shown}]" if self.optional_elements else shown
+        shown = f"List[{shown}]" if self.is_list else shown
+        return SchemaType(f"Optional[{shown}]" if self.optional else shown)
 
     @property
     def name(self) -> str:
@@ -156,7 +189,7 @@ class Argument:
         return DTYPE_NUMBERS[found.name] if isinstance(found, dtype) else found
 
     @property
-    def type(self) -> str:
+    def type(self) -> SchemaType:
         """Its type, without what it shares memory with."""
         return self.kind.type
 

@@ -394,8 +394,8 @@ def test_schemas_of_atens_own():
     from adjoint.compat.torch._subclasses.fake_tensor import _is_tensor_constructor
 
     aten = compat.ops.aten
-    assert aten.where.default._schema.returns[0].type == "Tensor[]"
-    assert aten.index.Tensor._schema.arguments[1].type == "Tensor?[]"
+    assert aten.where.default._schema.returns[0].type == "List[Tensor]"
+    assert aten.index.Tensor._schema.arguments[1].type == "List[Optional[Tensor]]"
     assert aten.add_.Tensor._schema.mutated == ["self"]
     assert _is_tensor_constructor(aten.zeros.default)
     assert not _is_tensor_constructor(aten.zeros_like.default)

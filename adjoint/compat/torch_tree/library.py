@@ -10,7 +10,7 @@ from adjoint import library
 from adjoint.compat.aten_steps import kernels
 from adjoint.compat.no_compiler import unchanged
 from adjoint.compat.tags import Tag as Tag
-from adjoint.compat.torch_tree.ops import Overload, operation_of
+from adjoint.compat.torch_tree.ops import OpOverload, operation_of
 from adjoint.library import scoped
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.library.registration import KEYS
@@ -48,7 +48,7 @@ class Library(library.Library):
             self._pass_over(op_name, key)
             return
         if self.ns == "aten":
-            name = op_name.name() if isinstance(op_name, Overload) else str(op_name)
+            name = op_name.name() if isinstance(op_name, OpOverload) else str(op_name)
             self.undone.append(kernels.registered(name.removeprefix("aten::"), fn, key))
             return
         super().impl(operation_of(op_name), fn, key)
@@ -56,7 +56,7 @@ class Library(library.Library):
     def _pass_over(self, op_name: Any, key: str) -> None:
         """Have an op make no use of a key: no kernel of a device, no casts of autocast's."""
         if self.ns == "aten":
-            name = op_name.name() if isinstance(op_name, Overload) else str(op_name)
+            name = op_name.name() if isinstance(op_name, OpOverload) else str(op_name)
             self.undone.append(kernels.passed_over(name.removeprefix("aten::"), key))
             return
         op = library.lookup(f"{self.ns}::{op_name}") if isinstance(op_name, str) else op_name

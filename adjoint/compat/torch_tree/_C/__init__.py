@@ -119,6 +119,14 @@ def _dispatch_find_schema_or_throw(name: str, overload_name: str) -> Any:
     return getattr(getattr(ops.__getattr__(namespace), own), overload_name or "default")
 
 
+def _dispatch_has_kernel_for_dispatch_key(name: str, dispatch: Any) -> bool:
+    """Whether an operation, as aten::sum.dim_IntList, has an implementation of a kind."""
+    own, _, overload = name.partition(".")
+    key = DispatchKey[dispatch] if isinstance(dispatch, str) else dispatch
+    found: bool = _dispatch_find_schema_or_throw(own, overload).has_kernel_for_dispatch_key(key)
+    return found
+
+
 def _dispatch_call_boxed(handle: Any, *args: Any, **kwargs: Any) -> Any:
     """The call of an operation that was found so."""
     return handle(*args, **kwargs)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.compat.torch_tree import assertion
 from adjoint.compat.torch_tree.fx.immutable_collections import immutable_dict, immutable_list
-from adjoint.compat.torch_tree.ops import Overload
+from adjoint.compat.torch_tree.ops import OpOverload
 from adjoint.compat.torch_tree.overrides import resolve_name
 from adjoint.creation import factories
 from adjoint.device import device
@@ -51,9 +51,9 @@ _side_effectful_functions: set[Callable[..., Any]] = {
 
 def _has_effects(target: Any, impure_random: bool) -> bool:
     """Whether a call changes something: an argument, or the state from which chance comes."""
-    if not isinstance(target, Overload):
+    if not isinstance(target, OpOverload):
         return target in _side_effectful_functions
-    named = [each for each in _side_effectful_functions if isinstance(each, Overload)]
+    named = [each for each in _side_effectful_functions if isinstance(each, OpOverload)]
     if target in named or target.overload.endswith("out"):
         return True
     if impure_random and any(tag.name == "nondeterministic_seeded" for tag in target.tags):
