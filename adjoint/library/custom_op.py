@@ -177,6 +177,16 @@ class CustomOpDef(Op):
         self.registered.vmap = func
         return func
 
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Any = None, /) -> Any:
+        """Say what the op is on instances of a class, or in a mode of it.
+
+        `fn(cls or mode, op, types, args, kwargs)` is asked instead of its `__torch_dispatch__`.
+        """
+        if fn is None:
+            return functools.partial(self.register_torch_dispatch, torch_dispatch_class)
+        self.registered.dispatch[torch_dispatch_class] = fn
+        return fn
+
     def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
         """Say what autocast on a kind of device casts the arguments to."""
         if device_type not in ("cpu", "cuda"):
