@@ -143,7 +143,9 @@ class OpOverload:
 
     def has_kernel_for_dispatch_key(self, k: Any) -> bool:
         """Whether there is an implementation of that kind: for arrays, or by other operations."""
-        stands_for_others = self.namespace == "aten" and not _OF_OTHERS.isdisjoint((self._name, self.__name__))
+        stands_for_others = self.namespace == "aten" and not _OF_OTHERS.isdisjoint(
+            (self._name, self.__name__)
+        )
         if k is DispatchKey.CompositeImplicitAutograd:
             return stands_for_others
         return k is DispatchKey.CPU and not (stands_for_others or _is_absent(self.operation))
