@@ -178,6 +178,8 @@ def facts(library):
         types,
         str(aten.convolution.default._schema.arguments[3].type.getElementType()),
         aten.add.Tensor._opname,
+        isinstance(aten.add.Tensor._schema, library.FunctionSchema),
+        isinstance(aten.add.Tensor._schema.arguments[0], library.Argument),
         type(aten.add.Tensor).__name__,
         type(aten.add).__name__,
         aten.silu.default.decompose(x) is NotImplemented,
