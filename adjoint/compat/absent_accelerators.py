@@ -27,10 +27,11 @@ def _refusing(name: str) -> Callable[..., NoReturn]:
     return function
 
 
-for _name in (
-    "current_device current_stream get_device_capability get_device_name get_device_properties "
-    "get_rng_state init initial_seed mem_get_info set_device set_rng_state set_stream synchronize"
-).split():
+_NEEDING_A_DEVICE = """
+    current_device current_stream get_device_capability get_device_name get_device_properties
+    get_rng_state init initial_seed mem_get_info set_device set_rng_state set_stream synchronize
+"""
+for _name in _NEEDING_A_DEVICE.split():
     globals()[_name] = _refusing(_name)
 
 

@@ -88,7 +88,7 @@ class SchemaType(str):
         outer = self.partition("[")[0]
         return f"{_KINDS_OF_TYPES.get(outer, outer)}Type"
 
-    def getElementType(self) -> "SchemaType":
+    def getElementType(self) -> "SchemaType":  # noqa: N802  # PyTorch's name
         """What is in a list, or may be None."""
         if not self.endswith("]"):
             raise RuntimeError(f"{self} has no elements")

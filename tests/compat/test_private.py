@@ -403,7 +403,12 @@ def answers_of_absent_devices(torch):
     found = []
     for kind in (torch.xpu, torch.mtia):
         found += [kind.is_initialized(), kind.manual_seed(0), kind.manual_seed_all(0)]
-        found += [kind.seed(), kind.seed_all(), kind.max_memory_allocated(), kind.memory_allocated()]
+        found += [
+            kind.seed(),
+            kind.seed_all(),
+            kind.max_memory_allocated(),
+            kind.memory_allocated(),
+        ]
         found += [dict(kind.memory_stats()), kind.get_rng_state_all(), kind.device_count()]
         for name in ("init", "initial_seed", "get_rng_state"):
             with pytest.raises(AssertionError):

@@ -122,10 +122,10 @@ def test_attention_by_products_is_counted(torch):
         attend = library.nn.functional.scaled_dot_product_attention
         counts = []
         for kind in (attention.SDPBackend.MATH, attention.SDPBackend.FLASH_ATTENTION):
-            with from_counter.FlopCounterMode(display=False) as counter:
-                with attention.sdpa_kernel(kind):
-                    allowed = attention._cur_sdpa_kernel_backends()
-                    attend(q, q, q).sum().backward()
+            counter = from_counter.FlopCounterMode(display=False)
+            with counter, attention.sdpa_kernel(kind):
+                allowed = attention._cur_sdpa_kernel_backends()
+                attend(q, q, q).sum().backward()
             flash = library.backends.cuda.flash_sdp_enabled()
             counts.append((counter.get_total_flops(), [each.name for each in allowed], flash))
         found.append(counts)

@@ -97,7 +97,7 @@ def conforming(function: Any, answer: Any) -> Any:
 def _is_of(kind: Any, value: Any) -> bool:
     """Whether a result may be of a kind: tensors are looked at, numbers where they are used."""
     if not kind.is_tensor:
-        return kind.base != "bool" or kind.is_list
+        return bool(kind.base != "bool" or kind.is_list)
     if not kind.is_list:
         return value is None or isinstance(value, Tensor)
     return isinstance(value, (tuple, list)) and all(isinstance(each, Tensor) for each in value)

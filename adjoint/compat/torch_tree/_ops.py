@@ -1,9 +1,11 @@
 """torch._ops: what torch.ops is made of."""
 
 from adjoint.compat.higher_order import HigherOrderOperator as HigherOrderOperator
-from adjoint.compat.torch_tree.ops import Namespace
-from adjoint.compat.torch_tree.ops import OpOverload as OpOverload
-from adjoint.compat.torch_tree.ops import OpOverloadPacket as OpOverloadPacket
+from adjoint.compat.torch_tree.ops import (
+    Namespace,
+    OpOverload as OpOverload,
+    OpOverloadPacket as OpOverloadPacket,
+)
 
 __all__ = ["OpOverload", "OpOverloadPacket"]
 

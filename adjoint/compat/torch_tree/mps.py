@@ -7,9 +7,10 @@ from adjoint.compat.absent_devices import (
     is_built as is_built,
 )
 
-for _name in (
-    "compile_shader current_allocated_memory driver_allocated_memory empty_cache get_rng_state "
-    "load_metallib recommended_max_memory seed set_per_process_memory_fraction set_rng_state "
-    "synchronize"
-).split():
+_NEEDING_A_DEVICE = """
+    compile_shader current_allocated_memory driver_allocated_memory empty_cache get_rng_state
+    load_metallib recommended_max_memory seed set_per_process_memory_fraction set_rng_state
+    synchronize
+"""
+for _name in _NEEDING_A_DEVICE.split():
     globals()[_name] = _refusing(_name)

@@ -66,11 +66,12 @@ _OF_NAMESPACES: dict[str, dict[str, Any]] = {
 
 
 # Operations that PyTorch makes of others before a class or a mode is asked.
-_OF_OTHERS = frozenset(
-    """batch_norm chunk conv1d conv2d conv3d cross_entropy_loss dropout einsum flatten group_norm
+_MADE_OF_OTHERS = """
+    batch_norm chunk conv1d conv2d conv3d cross_entropy_loss dropout einsum flatten group_norm
     instance_norm layer_norm linear log_softmax.int matmul reshape scaled_dot_product_attention
-    softmax.int square""".split()
-)
+    softmax.int square
+"""
+_OF_OTHERS = frozenset(_MADE_OF_OTHERS.split())
 
 
 class OpOverload:
@@ -137,7 +138,7 @@ class OpOverload:
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """What the operations answer that it stands for; NotImplemented if it is one itself."""
-        if self.has_kernel_for_dispatch_key(DispatchKey.CompositeImplicitAutograd):
+        if self.has_kernel_for_dispatch_key(DispatchKey["CompositeImplicitAutograd"]):
             return self(*args, **kwargs)
         return NotImplemented
 
@@ -146,9 +147,9 @@ class OpOverload:
         stands_for_others = self.namespace == "aten" and not _OF_OTHERS.isdisjoint(
             (self._name, self.__name__)
         )
-        if k is DispatchKey.CompositeImplicitAutograd:
+        if k is DispatchKey["CompositeImplicitAutograd"]:
             return stands_for_others
-        return k is DispatchKey.CPU and not (stands_for_others or _is_absent(self.operation))
+        return k is DispatchKey["CPU"] and not (stands_for_others or _is_absent(self.operation))
 
     def _refuse_others(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Refuse arguments of kinds that the operation does not take, which it has met."""
