@@ -66,7 +66,7 @@ def accumulate(task: GraphTask, node: Node, grad: Any, owned: bool) -> None:
     extras = leaf.extras
     post = None if extras is None else extras.post_accumulate
     hooks = node.hooks
-    seen = task.tensors and bool(current().modes)
+    seen = task.tensors and (bool(current().modes) or is_of_class(grad))
     if not post and not seen and (hooks is None or not hooks.post):
         if leaf.needs_grad:
             task.leaves.append((node, grad, owned))
@@ -114,7 +114,7 @@ def write_early(
 def write_openly(
     task: GraphTask, leaf: TensorCore, grad: Any, owned: bool, taken_back: bool
 ) -> None:
-    """The same in calls that modes see, one after the other, as PyTorch makes them.
+    """The same in calls that modes and classes see, one after the other, as PyTorch makes them.
 
     They are the user's code, and yet the lock is held: what they add to the memory of a gradient
     must not meet what another thread adds.
@@ -128,7 +128,8 @@ def write_openly(
     layered = is_layered(leaf, grad)
     if old is None:
         owned = owned and not task.create_graph
-        leaf.gradient = given.clone() if layered else upper.handed(leaf, given, owned)
+        whole = layered and not (owned and is_of_class(given))
+        leaf.gradient = given.clone() if whole else upper.handed(leaf, given, owned)
     elif layered or task.create_graph or not is_changed_in_place(old):
         leaf.gradient = old + given
     else:
@@ -258,6 +259,12 @@ def recorded(leaf: TensorCore, grad: Any) -> Any:
     given = wrapped(grad)
     old: Any = leaf.gradient
     return _recorded_copy(leaf, given) if old is None else old + given
+
+
+def is_of_class(grad: Any) -> bool:
+    """Whether a gradient is of a class that answers calls on its instances."""
+    layer = grad.layer if isinstance(grad, TensorCore) else None
+    return layer is not None and bool(layer.wraps) and not layer.sparse
 
 
 def is_layered(leaf: TensorCore, grad: Any) -> bool:

@@ -53,6 +53,9 @@ def is_first_tensor_alone(tensors: list[Any]) -> bool:
     """The same of the first Tensor in a list, its array, and the memory of which that is a view."""
     if getrefcount(tensors[0]) > ALONE_IN_LIST:
         return False
+    layer = tensors[0].layer
+    if layer is not None and layer.wraps and layer.value_refused() is not None:
+        return True  # it has no memory, and what it holds is its class's affair
     array, extras = tensors[0].array, tensors[0].extras
     if type(array) is not NDARRAY or getrefcount(array) > ALONE_IN_LIST + 1:
         return False

@@ -253,13 +253,22 @@ def asked_below(
         set_current(settings)
 
 
+def taken_apart(op: "Op", values: list[Any], settings: Settings) -> Any:
+    """What makes a recorded call in the steps that PyTorch has nodes of; None if it is one step.
+
+    Not under hooks on saving: a checkpoint may have been made, or be run again, without modes.
+    """
+    apart = upper.apart.get(op.name)
+    if apart is None or not settings.recording or settings.saved_hooks:
+        return None
+    return apart if any(needs(value) for value in values) else None
+
+
 def answered_below(op: "Op", values: list[Any], settings: Settings) -> Any:
     """A call that a mode answers on the tensors as they are; it is recorded here."""
-    apart = upper.apart.get(op.name)
-    # Not under hooks on saving: a checkpoint may have been made, or be run again, without modes.
-    if apart is not None and settings.recording and not settings.saved_hooks:
-        if any(needs(value) for value in values):
-            return apart(*values)
+    apart = taken_apart(op, values, settings)
+    if apart is not None:
+        return apart(*values)
     kept = to_keep(op, values, settings)
     out = asked_below(settings, False, op, values, kept)
     if out is None:
@@ -360,6 +369,10 @@ def through_layers(op: "Op", values: list[Any], tensors: list[Tensor], settings:
         return own_call(op, values, top)
     if settings.modes and top.level.number <= 0:  # no transform's, but the tensors' own
         return answered_below(op, values, settings)
+    if top.wraps and not top.sparse:
+        apart = taken_apart(op, values, settings)
+        if apart is not None:
+            return apart(*values)
     given = values
     if op.dims:
         values = op.counted_from_end(values)

@@ -114,7 +114,7 @@ class OpNode(Node):
             kind = _kinds.get(name)
             if kind is None:
                 members = {"__slots__": (), "__module__": "adjoint.autograd.graph"}
-                made = type(name, (OpNode,), members)
+                made = type(name.rpartition(":")[2], (OpNode,), members)
                 kind = _kinds.setdefault(name, made)  # one, whoever asks first
             self.__class__ = kind
         return self
@@ -125,7 +125,9 @@ class OpNode(Node):
         for parameter in self.op.numbers_without_edge:
             place = self.op.inputs.index(parameter) - len(self.op.inputs)
             kept = self.kept(parameter)
-            if edges[place][0] is None and not isinstance(kept, (TensorCore, SavedTensor)):
+            if edges[place][0] is not None or isinstance(kept, (TensorCore, SavedTensor)):
+                continue
+            if kept is not None or self.op.defaults[parameter] is None:  # or no rule wanted it
                 edges[place] = (None, -1)
         return [edge for edge in edges if edge[1] >= 0]
 
@@ -394,6 +396,8 @@ class OpNode(Node):
         if not recorded:
             return raw(kept)
         # A new tensor: what hooks returned must not lead back here.
+        if isinstance(kept, TensorCore) and not self.op.derived >> index & 1:
+            return kept
         tensor = renewed(kept) if isinstance(kept, TensorCore) else upper.tensor(kept)
         if is_floating(tensor.array):
             tensor.needs_grad = True

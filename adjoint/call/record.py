@@ -170,9 +170,11 @@ def node_of(
     return node
 
 
-def kept_result(result: Tensor) -> Any:
+def kept_result(result: Tensor, derived: bool = True) -> Any:
     """What a node keeps of its own result, which must not lead back to it: the array alone."""
-    return result.array if result.layer is None else renewed(result)
+    if result.layer is None:
+        return result.array
+    return renewed(result) if derived else result
 
 
 def keep_all(node: OpNode, plan: Plan, values: list[Any]) -> None:
@@ -267,11 +269,15 @@ def attach_several(node: OpNode, results: list[Tensor]) -> None:
     """Make several results the outputs of a node; those of whole numbers have no history."""
     node.describe_outputs(list(results))
     kept = node.op.plan(node.mask).results
+    derived = node.op.derived
     if kept:
         node.holds = True
-        node.result = [kept_result(r) if i in kept else None for i, r in enumerate(results)]
+        node.result = [
+            kept_result(result, bool(derived >> i & 1)) if i in kept else None
+            for i, result in enumerate(results)
+        ]
     for number, result in enumerate(results):
-        if node.op.derived >> number & 1 and is_floating(result.array):
+        if derived >> number & 1 and is_floating(result.array):
             result.node = node
             result.output_number = number
             result.needs_grad = True

@@ -43,6 +43,7 @@ class Form:
             _argument(part, place > star) for place, part in enumerate(parts[:arrow]) if part != "*"
         ]
         self.returns = tuple(_kind(part) for part in parts[arrow + 1 :])
+        self.gives_list = len(self.returns) == 1 and self.returns[0].is_list
         # The names that may be given by place, how many arguments there must be, and all names.
         self.taking = (
             [each.name for each in self.arguments if not each.keyword_only],
@@ -130,6 +131,11 @@ def _default(kind: Kind, text: str) -> Any:
         return float(text)
     value = ast.literal_eval(text)
     return [value] if kind.is_list and not isinstance(value, list) else value
+
+
+def fits(kind: Kind, value: Any) -> bool:
+    """Whether an operation takes a value as an argument of a kind; a number may be a tensor."""
+    return bool(_fit(kind, value))
 
 
 def _fit(kind: Kind, value: Any) -> int:

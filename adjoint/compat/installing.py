@@ -15,11 +15,12 @@ from adjoint.compat import pytorch_names
 from adjoint.compat.mirror import FILES, ROOT, can_be_imported, make_public
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
-from adjoint.ops.arranging.conversion import layout, memory_format
+from adjoint.ops.arranging.conversion import copy, layout, memory_format
 from adjoint.ops.signatures import RESULTS, shown_results
 from adjoint.tensors.interop import HANDLERS, NUMPY_NAMES
 from adjoint.tensors.size import Size
 from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.views import CopySlices
 
 # NumPy's functions that answer PyTorch's tensors with arrays, which programs and SciPy go on with.
 _ARRAYS = """
@@ -69,8 +70,10 @@ def _show_as_torch() -> None:
     Size.__repr__ = lambda self: f"torch.Size({list(self)})"  # type: ignore[method-assign]
     for kind in RESULTS.values():
         kind.__repr__ = lambda self: shown_results(self, "torch")
-    name: Any = lambda self: "torch::autograd::AccumulateGrad"
-    setattr(AccumulateGrad, "name", name)  # noqa: B010  # mypy knows a compiled class as fixed
+    for node in (AccumulateGrad, CopySlices):  # PyTorch names those of its engine by their place
+        name: Any = lambda self, kind=node: f"torch::autograd::{kind.__name__}"
+        setattr(node, "name", name)  # noqa: B010  # mypy knows a compiled class as fixed
+    copy.node_name = f"torch::autograd::{copy.node_name}"
     Tensor.__module__ = "torch"
     for kind in (Parameter, Buffer, UninitializedParameter, UninitializedBuffer):
         kind.__module__ = "torch.nn.parameter"

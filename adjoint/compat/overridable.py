@@ -14,7 +14,7 @@ from typing import Any
 from adjoint.call.operators import OPERATORS, REFLECTED
 from adjoint.compat.asking_methods import ATTRIBUTES, ask_modes
 from adjoint.compat.pytorch_names import is_known
-from adjoint.compat.torch_tree.ops import Overload, Packet
+from adjoint.compat.torch_tree.ops import OpOverload, OpOverloadPacket
 from adjoint.ops import find_function
 from adjoint.ops.as_method import AsMethod
 from adjoint.tensors import subclass
@@ -22,7 +22,11 @@ from adjoint.tensors.tensor import Tensor
 
 _ROOT = "adjoint.compat.torch"
 # Where functions are public; the first that has one names it.
-_HOMES = ("functional", "", "nn.functional", "linalg", "fft", "special", "nn.init", "_C._nn", "_VF")
+_HOMES = ("functional", "nn.functional", "", "linalg", "fft", "special", "nn.init", "_C._nn", "_VF")
+_OTHERS_IN_PYTORCH = (
+    "nn.functional.sigmoid",
+    "nn.functional.tanh",
+)  # of these names torch has its own
 _OVERRIDABLE = ("", "functional", "nn.functional", "linalg", "fft", "special")
 
 # Of torch: settings and questions about them, new tensors, types, files.
@@ -108,7 +112,7 @@ def is_own(module: str) -> bool:
 
 def resolve_name(f: Any) -> str | None:
     """Where a function or class of torch's is found, as torch.add; None for others."""
-    if isinstance(f, (Overload, Packet)):
+    if isinstance(f, (OpOverload, OpOverloadPacket)):
         return f"torch.ops.{f}"
     name = getattr(f, "__name__", None)
     if name in ("__get__", "__set__"):
@@ -124,7 +128,8 @@ def resolve_name(f: Any) -> str | None:
         return None
     for home in _HOMES:
         mirror = _module(home)
-        if home == "functional" and not is_known(f"functional.{name}"):
+        path = f"{home}.{name}"
+        if path in _OTHERS_IN_PYTORCH or ("functional" in home and not is_known(path)):
             continue
         for shown in (name, name.removeprefix(f"{home}_")):
             if vars(mirror).get(shown, getattr(mirror, shown, None)) is f:

@@ -109,7 +109,7 @@ _ABSENT_PATHS = (
     "backends.cpu backends.cuda backends.cudnn backends.cusparselt backends.kleidiai "
     "backends.mkl backends.miopen backends.nnpack "
     "backends.mkldnn backends.mps backends.openmp backends.opt_einsum distributed.autograd "
-    "distributed.rpc mps mtia xpu"
+    "distributed.rpc"
 )
 _FUNCTORCH = (
     "_functorch.apis _functorch.autograd_function _functorch.eager_transforms "
@@ -118,6 +118,7 @@ _FUNCTORCH = (
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     "": (f"{_TREE}._VF",),
+    **dict.fromkeys(("mtia", "xpu"), ("adjoint.compat.absent_accelerators",)),
     "_C._nn": ("adjoint.nn.functional",),
     "_VF": ("adjoint",),
     "__future__": ("adjoint.nn.conversion",),

@@ -198,12 +198,10 @@ class CustomOpDef(Op):
 
         `fn(cls or mode, op, types, args, kwargs)` is asked instead of its `__torch_dispatch__`.
         """
-
-        def register(rule: Any) -> Any:
-            self.registered.dispatch[torch_dispatch_class] = rule
-            return rule
-
-        return register if fn is None else register(fn)
+        if fn is None:
+            return functools.partial(self.register_torch_dispatch, torch_dispatch_class)
+        self.registered.dispatch[torch_dispatch_class] = fn
+        return fn
 
     def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
         """Say what autocast on a kind of device casts the arguments to."""

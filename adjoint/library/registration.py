@@ -185,17 +185,13 @@ def register_autocast(
 def register_torch_dispatch(
     op: str | CustomOpDef, torch_dispatch_class: Any, func: Any = None, /, *, lib: Any = None
 ) -> Any:
-    """Say what an op is on instances of a class, or in a mode of it.
-
-    `func(cls or mode, op, types, args, kwargs)` is asked instead of its `__torch_dispatch__`.
-    """
+    """See CustomOpDef.register_torch_dispatch."""
     found = _found(op)
 
     def register(rule: Any) -> Any:
         if lib is not None:
             lib.remember(found)
-        found.register_torch_dispatch(torch_dispatch_class, rule)
-        return rule
+        return found.register_torch_dispatch(torch_dispatch_class, rule)
 
     return register if func is None else register(func)
 

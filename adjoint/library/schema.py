@@ -50,14 +50,6 @@ NAMES = {
 }
 
 
-# What PyTorch calls the values of types that have another name in a schema.
-TYPES = {
-    "SymInt": "int",
-    "Scalar": "number",
-    "ScalarType": "int",
-    "Layout": "int",
-    "MemoryFormat": "int",
-}
 # Data types by PyTorch's numbers, as defaults of arguments have them.
 DTYPE_NUMBERS = {
     "uint8": 0,
@@ -99,6 +91,42 @@ class Aliased(NamedTuple):
     after_set: set[str]
 
 
+class SchemaType(str):
+    """A type as PyTorch's schemas show it when they are asked: Optional[List[int]]."""
+
+    __slots__ = ()
+
+    def kind(self) -> str:
+        """The name of its class: TensorType, ListType, OptionalType."""
+        outer = self.partition("[")[0]
+        return f"{_KINDS_OF_TYPES.get(outer, outer)}Type"
+
+    def getElementType(self) -> "SchemaType":  # noqa: N802  # PyTorch's name
+        """What is in a list, or may be None."""
+        if not self.endswith("]"):
+            raise RuntimeError(f"{self} has no elements")
+        return SchemaType(self.partition("[")[2][:-1])
+
+
+_KINDS_OF_TYPES = {
+    "number": "Number",
+    "int": "Int",
+    "float": "Float",
+    "bool": "Bool",
+    "str": "String",
+    "complex": "Complex",
+    "Device": "DeviceObj",
+}
+# What PyTorch calls the values of types that have another name in a schema.
+_SHOWN_TYPES = {
+    "SymInt": "int",
+    "Scalar": "number",
+    "ScalarType": "int",
+    "Layout": "int",
+    "MemoryFormat": "int",
+}
+
+
 @dataclass(frozen=True)
 class Kind:
     """The type of an argument or a result."""
@@ -118,12 +146,17 @@ class Kind:
         return self.base == "Tensor"
 
     @property
-    def type(self) -> str:
-        """What PyTorch calls a value of it: List[Optional[Tensor]], without aliases and lengths."""
-        found = TYPES.get(self.base, self.base)
-        if self.is_list:
-            found = f"List[Optional[{found}]]" if self.optional_elements else f"List[{found}]"
-        return f"Optional[{found}]" if self.optional else found
+    def type(self) -> SchemaType:
+        """The same without what it shares memory with, as PyTorch spells types."""
+        shown = _SHOWN_TYPES.get(self.base, self.base)
+        shown = f"Optional[{shown}]" if self.optional_elements else shown
+        shown = f"List[{shown}]" if self.is_list else shown
+        return SchemaType(f"Optional[{shown}]" if self.optional else shown)
+
+    @property
+    def name(self) -> str:
+        """A result has none."""
+        return ""
 
     @property
     def alias_info(self) -> Aliased | None:
@@ -189,7 +222,7 @@ class Argument:
         return self.kind.mutated
 
     @property
-    def type(self) -> str:
+    def type(self) -> SchemaType:
         """Its type, without what it shares memory with."""
         return self.kind.type
 

@@ -14,6 +14,30 @@ def by_dim(stem: str) -> NodeName:
     return lambda node: f"{stem}Backward{int(node.kept(1) is not None)}"
 
 
+def by_number(stem: str) -> NodeName:
+    """Of a function of two: 0 where the second is a number, 1 where it is a tensor."""
+    return lambda node: f"{stem}Backward{int(len(node.shown_edges()) > 1)}"
+
+
+def of_difference(node: OpNode) -> str:
+    """Of a difference: another one where the first is a number."""
+    return "RsubBackward1" if _is_number(node.kept(0)) else "SubBackward0"
+
+
+def of_squeezed(node: OpNode) -> str:
+    """Of dimensions left out: 0 where none is said, 1 of one, 2 of several."""
+    dim = node.kept(1)
+    return f"SqueezeBackward{0 if dim is None else 2 if isinstance(dim, (tuple, list)) else 1}"
+
+
+def of_index(node: OpNode) -> str:
+    """Of an index of ints, slices and None: that of its last part, which PyTorch takes last."""
+    parts = [p for p in node.kept(1) or () if p is not Ellipsis and not _is_whole(p)]
+    if parts and parts[-1] is None:
+        return "UnsqueezeBackward0"
+    return "SelectBackward0" if parts and isinstance(parts[-1], int) else "SliceBackward0"
+
+
 def of_power(node: OpNode) -> str:
     """Of a power: 0 to a number, 1 to a tensor, 2 of a number."""
     if _is_number(node.kept(1)):
@@ -29,6 +53,10 @@ def of_product(node: OpNode) -> str:
     if ranks == (2, 1):
         return "MvBackward0"
     return "BmmBackward0" if max(ranks) > 2 else "MmBackward0"
+
+
+def _is_whole(part: Any) -> bool:
+    return isinstance(part, slice) and part == slice(None)
 
 
 def _is_number(value: Any) -> bool:

@@ -96,11 +96,17 @@ def test_a_program_sees_the_names_of_torch(tmp_path):
         "x = torch.ones(2, 3, requires_grad=True)\n"
         "print(x.dtype, x.shape, type(x), x.clone().grad_fn.next_functions[0][0].name())\n"
         "print(torch.zeros(1, dtype=torch.int64).dtype, [torch.float64])\n"
+        "y = x.clone()\n"
+        "print(y.copy_(x).grad_fn.name(), type(y.grad_fn).__name__)\n"
+        "y[0].add_(1)\n"
+        "print(y.grad_fn.name(), type(y.grad_fn).__name__)\n"
     )
     printed = fresh_python("-m", "adjoint", "run", "shown.py", cwd=tmp_path)
     assert printed == (
         "torch.float32 torch.Size([2, 3]) <class 'torch.Tensor'> torch::autograd::AccumulateGrad\n"
         "torch.int64 [torch.float64]\n"
+        "torch::autograd::CopyBackwards CopyBackwards\n"
+        "torch::autograd::CopySlices CopySlices\n"
     )
 
 

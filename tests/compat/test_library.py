@@ -220,6 +220,13 @@ class TestRules:
             assert double(compat.ones(1)).item() == 3
         assert double(compat.ones(1)).item() == 2
 
+        @double.register_torch_dispatch(Mode)
+        def other_rule(mode, func, types, args, kwargs):
+            return func(*args) + 2
+
+        with Mode():
+            assert double(compat.ones(1)).item() == 4
+
     def test_a_class_and_its_rule_see_the_op_below_autograd(self):
         class Wrapper(compat.Tensor):
             @staticmethod

@@ -396,3 +396,84 @@ def test_the_node_of_a_tensor_is_found():
     assert find(library.autograd.graph.get_gradient_edge(x)) is find(x)
     with pytest.raises(RuntimeError):
         find(library.ones(2))
+
+
+def answers_of_absent_devices(torch):
+    """What those functions answer that programs call without asking whether there is a device."""
+    found = []
+    for kind in (torch.xpu, torch.mtia):
+        found += [kind.is_initialized(), kind.manual_seed(0), kind.manual_seed_all(0)]
+        found += [
+            kind.seed(),
+            kind.seed_all(),
+            kind.max_memory_allocated(),
+            kind.memory_allocated(),
+        ]
+        found += [dict(kind.memory_stats()), kind.get_rng_state_all(), kind.device_count()]
+        for name in ("init", "initial_seed", "get_rng_state"):
+            with pytest.raises(AssertionError):
+                getattr(kind, name)()
+    xpu = torch.xpu
+    found += [torch.mps.manual_seed(0), xpu.empty_cache(), xpu.memory_reserved()]
+    found += [xpu.get_arch_list(), xpu.default_generators, xpu.memory_snapshot()]
+    return found
+
+
+def test_devices_that_are_not_there_answer_as_pytorchs(torch):
+    assert answers_of_absent_devices(compat) == answers_of_absent_devices(torch)
+    for name in dir(torch.mps):
+        assert name.startswith("_") or hasattr(compat.mps, name) or name in UNCALLED, name
+
+
+UNCALLED = ("TYPE_CHECKING", "Any", "Event", "Tensor", "Union", "event", "profiler", "torch")
+
+
+@pytest.mark.skipif(compat.cuda.is_available(), reason="there is a GPU, whose memory counts")
+def test_memory_of_a_gpu_that_is_not_there(torch):
+    def answers(cuda):
+        found = [dict(cuda.memory_stats()), cuda.memory_stats_as_nested_dict(), cuda.seed()]
+        found += [dict(cuda.host_memory_stats()), cuda.host_memory_stats_as_nested_dict()]
+        return [*found, cuda.seed_all(), cuda.max_memory_cached(), cuda.default_generators]
+
+    if not torch.cuda.is_available():
+        assert answers(compat.cuda) == answers(torch.cuda)
+    assert "0 bytes" in compat.cuda.memory_summary()
+
+
+def test_a_compiled_module_is_a_module():
+    class Doubling(compat.jit.ScriptModule):
+        def __init__(self):
+            super().__init__()
+            self.weight = compat.nn.Parameter(compat.tensor([2.0]))
+
+        @compat.jit.script_method
+        def forward(self, x):
+            return self.weight * x
+
+    assert Doubling()(compat.tensor([3.0])).tolist() == [6.0]
+    assert not compat.jit.onednn_fusion_enabled()
+    before = compat.jit.set_fusion_strategy([("STATIC", 1)])
+    assert compat.jit.set_fusion_strategy(before) == [("STATIC", 1)]
+
+
+STATE = {
+    "step": lambda torch: torch.tensor(3.0),
+    "mean": lambda torch: torch.ones(2),
+    "count": lambda torch: torch.ones(2, dtype=torch.int64),
+}
+
+
+@pytest.mark.parametrize("key", STATE)
+@pytest.mark.parametrize("fused", [False, True])
+def test_the_type_of_a_loaded_state(torch, key, fused):
+    found = []
+    for library in (compat, torch):
+        kind = library.optim.Optimizer
+        parameter = library.ones(2, dtype=library.float16)
+        groups = [{"params": [7], "fused": False}, {"params": [0], "fused": fused}]
+        give = kind._process_value_according_to_param_policy
+        found.append(str(give(parameter, STATE[key](library), 0, groups, key=key).dtype))
+        lists = [[library.ones(1), library.ones(1).double()], [None, library.ones(2)]]
+        sorted_lists = kind._group_tensors_by_device_and_dtype(lists)
+        found[-1] = found[-1].split(".")[1], len(sorted_lists)
+    assert found[0] == found[1]

@@ -185,3 +185,39 @@ def test_node_names() -> None:
             scope["x"].requires_grad_()
             found.append(eval(expression, scope).grad_fn.name())
         assert found[0] == found[1], expression
+
+
+VALUES = {
+    "one double": lambda torch: torch.tensor([1.5], dtype=torch.float64),
+    "a double": lambda torch: torch.tensor(1.5, dtype=torch.float64),
+    "whole": lambda torch: torch.tensor([[2]]),
+    "a truth": lambda torch: torch.tensor(True),
+    "complex": lambda torch: torch.tensor(1 + 2j),
+    "two doubles": lambda torch: torch.tensor([1.0, 2.0], dtype=torch.float64),
+}
+PLACES = {
+    "mask": lambda z, mask, value: z.__setitem__(mask, value),
+    "mask of rows": lambda z, mask, value: z.__setitem__(mask[0], value),
+    "mask of columns": lambda z, mask, value: z.__setitem__((slice(None), mask[0]), value),
+    "index_put_": lambda z, mask, value: z.index_put_((mask,), value),
+    "added": lambda z, mask, value: z.index_put_((mask,), value, accumulate=True),
+    "places": lambda z, mask, value: z.__setitem__(mask[0].nonzero()[:, 0], value),
+}
+
+
+@pytest.mark.parametrize("kind", ["float32", "int64", "bool", "complex64", "float16"])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("value", VALUES)
+def test_one_number_of_another_type_at_a_mask(torch, value, place, kind):
+    """A mask is filled with one number of any type, which must not lose an imaginary part."""
+    found = []
+    for library in (adjoint, torch):
+        z = library.zeros((2, 2), dtype=getattr(library, kind))
+        mask = library.tensor([[True, False], [False, True]])
+        try:
+            PLACES[place](z, mask, VALUES[value](library))
+        except RuntimeError:
+            found.append("refused")
+        else:
+            found.append(z.tolist())
+    assert found[0] == found[1]

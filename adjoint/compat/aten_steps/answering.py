@@ -80,6 +80,8 @@ def conforming(function: Any, answer: Any) -> Any:
     returns = () if form is None else form.returns
     if not returns:
         return answer
+    if len(returns) == 1 and returns[0].base == "bool" and isinstance(answer, (int, float)):
+        return bool(answer)
     given = [answer] if len(returns) == 1 else answer
     if isinstance(given, (tuple, list)) and len(given) == len(returns):
         if all(map(_is_of, returns, given)):
@@ -87,7 +89,7 @@ def conforming(function: Any, answer: Any) -> Any:
     shown = type(answer).__name__
     if isinstance(answer, (tuple, list)):
         shown += f" of {len(answer)} ({', '.join(type(each).__name__ for each in answer)})"
-    wanted = "a list of Tensors" if returns[0].is_list else "a Tensor"
+    wanted = "a list of Tensors" if returns[0].is_list else f"a {returns[0].base}"
     wanted = f"{len(returns)} results" if len(returns) > 1 else wanted
     raise RuntimeError(f"{function}: __torch_dispatch__ returned a {shown}, not {wanted}")
 
@@ -95,7 +97,7 @@ def conforming(function: Any, answer: Any) -> Any:
 def _is_of(kind: Any, value: Any) -> bool:
     """Whether a result may be of a kind: tensors are looked at, numbers where they are used."""
     if not kind.is_tensor:
-        return True
+        return bool(kind.base != "bool" or kind.is_list)
     if not kind.is_list:
         return value is None or isinstance(value, Tensor)
     return isinstance(value, (tuple, list)) and all(isinstance(each, Tensor) for each in value)

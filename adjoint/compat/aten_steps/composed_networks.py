@@ -203,6 +203,19 @@ def _group_norm(
     return _GROUPS(*given, samples, channels, math.prod(sizes), num_groups, eps)[0]
 
 
+def _layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    kinds = {each.dtype for each in (input, weight, bias) if each is not None}
+    if not isinstance(normalized_shape, (tuple, list)) or len(kinds) > 1 or not input.numel():
+        return NotImplemented
+    shape = list(normalized_shape)
+    fits = shape and list(input.shape[-len(shape) :]) == shape
+    if not fits or any(e is not None and list(e.shape) != shape for e in (weight, bias)):
+        return NotImplemented
+    return _LAYERS(input, shape, weight, bias, eps)[0]
+
+
 def _rms_norm(
     input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None
 ) -> Any:
@@ -245,6 +258,7 @@ FUNCTIONS: Final[dict[str, Any]] = {
     "instance_norm": _instance_norm,
     "local_response_norm": _local_response_norm,
     "group_norm": _group_norm,
+    "layer_norm": _layer_norm,
     "native_group_norm": _whole(_GROUPS),
     "native_layer_norm": _whole(_LAYERS),
     "native_batch_norm": _whole(_BATCHES),

@@ -10,6 +10,7 @@ from adjoint.compat.aten_steps.products import in_rows
 from adjoint.compat.aten_steps.recorded import Operation
 from adjoint.compat.torch_tree import ops
 from adjoint.dtypes import bool_
+from adjoint.nn.attention import ALLOWED, SDPBackend
 from adjoint.ops.arranging.arrange import repeat_interleave
 from adjoint.ops.arranging.conversion import strided
 from adjoint.ops.arranging.shape import movedim, permute, reshape, t, unsqueeze
@@ -269,6 +270,7 @@ def _is_flash(query: Any, key: Any, value: Any, mask: Any, rate: float) -> bool:
     heads = {tuple(each.shape[:2]) for each in (query, key, value)}
     full = 0 not in query.shape and 0 not in key.shape
     alike = ranks == {_IMAGE_OF_HEADS} and len(widths) == 1 == len(heads)
+    alike = alike and ALLOWED[SDPBackend.FLASH_ATTENTION]
     return alike and full and rate == 0 and not derived and query.device.type == "cpu"
 
 

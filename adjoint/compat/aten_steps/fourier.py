@@ -127,6 +127,8 @@ def _part(place: int) -> Any:
 
     def steps(ask: Steps, input: Any) -> Any:
         if input.array.dtype.kind != "c":
+            if place:
+                raise RuntimeError(f"imag is for complex tensors, not for {input.dtype}")
             return input
         return ask("select", ask("view_as_real", input), input.ndim, place)
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from adjoint.optim.optimizer import Optimizer, hooked
+from adjoint.compat.torch_tree.utils._foreach_utils import _group_tensors_by_device_and_dtype
+from adjoint.optim.optimizer import Optimizer, _loaded, hooked
 
 
 def _patch_step_function(self: Optimizer) -> None:
@@ -10,7 +11,19 @@ def _patch_step_function(self: Optimizer) -> None:
     self._zero_grad_profile_name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"  # type: ignore[attr-defined]  # PyTorch's
 
 
+def _process_value_according_to_param_policy(
+    param: Any, value: Any, param_id: int, param_groups: list[dict[str, Any]], key: Any = None
+) -> Any:
+    """A loaded value as it belongs to a parameter: of its type, unless it counts steps."""
+    group = next((each for each in param_groups if param_id in each["params"]), {})
+    return _loaded({key: value}, param, group)[key]
+
+
 OPTIMIZER: dict[str, Any] = {
     "_patch_step_function": _patch_step_function,
+    "_group_tensors_by_device_and_dtype": staticmethod(_group_tensors_by_device_and_dtype),
+    "_process_value_according_to_param_policy": staticmethod(
+        _process_value_according_to_param_policy
+    ),
     "profile_hook_step": staticmethod(hooked),
 }

@@ -60,7 +60,9 @@ _OF_AUTOCAST = """
     set_autocast_xla_enabled
 """
 _LATER = {
+    "Argument": f"{__name__}._C",
     "DispatchKey": "adjoint.compat.dispatch_keys",
+    "FunctionSchema": f"{__name__}._C",
     "Future": f"{__name__}.futures",
     "Tag": f"{__name__}.library",
     "clear_autocast_cache": _AUTOCAST,

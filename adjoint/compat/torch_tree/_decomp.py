@@ -6,7 +6,7 @@ Nothing here asks for them: adjoint.compile traces adjoint's own operations.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from adjoint.compat.torch_tree.ops import Overload, Packet
+from adjoint.compat.torch_tree.ops import OpOverload, OpOverloadPacket
 
 global_decomposition_table: dict[str, dict[Any, Callable[..., Any]]] = {
     "post_autograd": {},
@@ -20,9 +20,9 @@ meta_table = global_decomposition_table["meta"]
 
 def _overloads(operation: Any) -> list[Any]:
     """The overloads of one operation, of several, or the operation itself."""
-    if isinstance(operation, Packet):
+    if isinstance(operation, OpOverloadPacket):
         return [getattr(operation, name) for name in operation.overloads()]
-    if isinstance(operation, Iterable) and not isinstance(operation, Overload):
+    if isinstance(operation, Iterable) and not isinstance(operation, OpOverload):
         return [found for each in operation for found in _overloads(each)]
     return [operation]
 

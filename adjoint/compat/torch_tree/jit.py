@@ -5,6 +5,7 @@ from types import NoneType, UnionType
 from typing import Any, Final as Final, Union, get_args, get_origin
 
 from adjoint.compat.no_compiler import never, unchanged
+from adjoint.nn.module import Module
 
 
 def fork(function: Any, *args: Any, **kwargs: Any) -> Any:
@@ -27,12 +28,31 @@ def ignore(drop: Any = False, **options: Any) -> Any:
     return drop if callable(drop) else unchanged
 
 
-class ScriptModule:
-    """A compiled module: there is none, so nothing is an instance of it."""
+class ScriptModule(Module):
+    """A module whose methods a program has compiled: they are left as they are."""
 
 
 class ScriptFunction:
     """A compiled function: there is none, so nothing is an instance of it."""
+
+
+_fusing = {"onednn": False, "strategy": [("STATIC", 2), ("DYNAMIC", 10)]}
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """A setting of PyTorch's compiler: it is remembered."""
+    _fusing["onednn"] = bool(enabled)
+
+
+def onednn_fusion_enabled() -> Any:
+    """What was set."""
+    return _fusing["onednn"]
+
+
+def set_fusion_strategy(strategy: list[tuple[str, int]]) -> Any:
+    """The same of another setting; returns what it was before."""
+    before, _fusing["strategy"] = _fusing["strategy"], list(strategy)
+    return before
 
 
 class TracerWarning(Warning):

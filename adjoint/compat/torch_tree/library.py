@@ -10,7 +10,7 @@ from adjoint import library
 from adjoint.compat.aten_steps import kernels
 from adjoint.compat.dispatch_keys import DispatchKey, DispatchKeySet
 from adjoint.compat.tags import Tag as Tag
-from adjoint.compat.torch_tree.ops import Overload, operation_of
+from adjoint.compat.torch_tree.ops import OpOverload, operation_of
 from adjoint.library import scoped
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.library.registration import KEYS
@@ -53,7 +53,7 @@ class Library(library.Library):
         if with_keyset:
             fn = functools.partial(fn, DispatchKeySet([DispatchKey[key]] if key else []))
         if self.ns == "aten":
-            name = op_name.name() if isinstance(op_name, Overload) else str(op_name)
+            name = op_name.name() if isinstance(op_name, OpOverload) else str(op_name)
             self.undone.append(kernels.registered(name.removeprefix("aten::"), fn, key))
             return
         found = operation_of(op_name)
@@ -69,7 +69,7 @@ class Library(library.Library):
     def _pass_over(self, op_name: Any, key: str) -> None:
         """Have an op make no use of a key: no kernel of a device, no casts of autocast's."""
         if self.ns == "aten":
-            name = op_name.name() if isinstance(op_name, Overload) else str(op_name)
+            name = op_name.name() if isinstance(op_name, OpOverload) else str(op_name)
             self.undone.append(kernels.passed_over(name.removeprefix("aten::"), key))
             return
         op = library.lookup(f"{self.ns}::{op_name}") if isinstance(op_name, str) else op_name

@@ -12,6 +12,8 @@ from adjoint.autograd.profiler import record_function
 from adjoint.call.overriding import answered_elsewhere, offered
 from adjoint.compat import aten_forms, pytorch_names
 from adjoint.compat.aten import PRIVATE
+from adjoint.compat.aten_forms import fits
+from adjoint.compat.dispatch_keys import DispatchKey
 from adjoint.compat.higher_order import OPERATORS
 from adjoint.compat.missing_names import missing
 from adjoint.compat.private_functions import OF_TYPES
@@ -20,6 +22,7 @@ from adjoint.creation import factories, windows
 from adjoint.library.custom_op import REGISTRY, CustomOpDef
 from adjoint.library.registration import KEYS
 from adjoint.ops import PUBLIC
+from adjoint.ops.arranging.conversion import typename
 from adjoint.ops.composites import COMPOSITES
 from adjoint.ops.foreach import FOREACH
 from adjoint.ops.inplace import INPLACE
@@ -63,10 +66,19 @@ _OF_NAMESPACES: dict[str, dict[str, Any]] = {
 }
 
 
-class Overload:
+# Operations that PyTorch makes of others before a class or a mode is asked.
+_MADE_OF_OTHERS = """
+    batch_norm chunk conv1d conv2d conv3d cross_entropy_loss dropout einsum flatten group_norm
+    instance_norm layer_norm linear log_softmax.int matmul reshape scaled_dot_product_attention
+    softmax.int square
+"""
+_OF_OTHERS = frozenset(_MADE_OF_OTHERS.split())
+
+
+class OpOverload:
     """An operation as torch.ops.aten.sin.default; equal to the operation itself."""
 
-    def __init__(self, operation: Any, packet: "Packet", overload: str) -> None:
+    def __init__(self, operation: Any, packet: "OpOverloadPacket", overload: str) -> None:
         self.operation = operation
         self.overloadpacket = self._overloadpacket = packet
         self.namespace = packet.namespace
@@ -108,13 +120,42 @@ class Overload:
         aliases = [each.alias_info for each in self._schema.arguments if each.alias_info]
         return bool(aliases) and not any(alias.is_write for alias in aliases)
 
+    @property
+    def _opname(self) -> str:
+        """The name that all overloads have."""
+        return self._name
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
             return offered(self, args, kwargs)
-        if self.form is not None:
-            args = self._taken(args, kwargs)
-        answer = self.operation(*args, **kwargs)
-        return tuple(answer) if hasattr(answer, "_fields") else answer
+        if self.form is None:
+            answer = self.operation(*args, **kwargs)
+            return tuple(answer) if hasattr(answer, "_fields") else answer
+        args = self._taken(args, kwargs)
+        try:
+            answer = self.operation(*args, **kwargs)
+        except (AttributeError, TypeError):
+            self._refuse_others(args, kwargs)
+            raise
+        if isinstance(answer, tuple):
+            return list(answer) if self.form.gives_list else tuple(answer)
+        return answer
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """What the operations answer that it stands for; NotImplemented if it is one itself."""
+        if self.has_kernel_for_dispatch_key(DispatchKey["CompositeImplicitAutograd"]):
+            return self(*args, **kwargs)
+        return NotImplemented
+
+    def _refuse_others(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse arguments of kinds that the operation does not take, which it has met."""
+        given = {**dict(zip(self.form.taking[0], args, strict=False)), **kwargs}
+        for argument in self.form.arguments:
+            if argument.name in given and not fits(argument.kind, given[argument.name]):
+                raise RuntimeError(
+                    f"{self}: {argument.name} is a {typename(given[argument.name])}, where the "
+                    f"schema has {argument.kind}: {self.form.schema()}"
+                ) from None
 
     def _taken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments by position, and those by name that come next; refused if they don't fit.
@@ -159,7 +200,7 @@ class Overload:
         return any(map(self.has_kernel_for_dispatch_key, keys.keys))
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Overload):
+        if isinstance(other, OpOverload):
             return self.name() == other.name() and self.operation is other.operation
         return operation_of(other) is self.operation
 
@@ -178,7 +219,7 @@ def _own_overload(operation: CustomOpDef) -> str:
     return operation.name.partition(".")[2] or "default"
 
 
-class Packet:
+class OpOverloadPacket:
     """An operation under all of its overloads' names; called, it is the operation."""
 
     def __init__(self, operation: Any, namespace: str, name: str) -> None:
@@ -186,7 +227,7 @@ class Packet:
         self.namespace = namespace
         self._qualified_op_name = f"{namespace}::{name}"
         self.__name__ = name
-        self._overloads: dict[str, Overload] = {}
+        self._overloads: dict[str, OpOverload] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
@@ -202,7 +243,7 @@ class Packet:
         known = overload in self.overloads()
         if not known and not self._works_on_numbers(overload):
             raise missing(f"ops.{self.namespace}.{self.__name__}.{overload}")
-        found = self._overloads[overload] = Overload(self.operation, self, overload)
+        found = self._overloads[overload] = OpOverload(self.operation, self, overload)
         return found
 
     def _works_on_numbers(self, overload: str) -> bool:
@@ -224,13 +265,13 @@ class Packet:
         return f"<OpOverloadPacket(op='{self.namespace}.{self.__name__}')>"
 
 
-class CustomPacket(Packet):
+class CustomPacket(OpOverloadPacket):
     """The custom ops of one name; called, it is the first that takes the arguments."""
 
     def __init__(self, operations: dict[str, CustomOpDef], namespace: str, name: str) -> None:
         super().__init__(next(iter(operations.values())), namespace, name)
         self.operations = operations
-        self._overloads = {o: Overload(each, self, o) for o, each in operations.items()}
+        self._overloads = {o: OpOverload(each, self, o) for o, each in operations.items()}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
@@ -265,6 +306,11 @@ class _Absent:
         raise missing(f"ops.{self.namespace}.{self.name}")
 
 
+def _is_absent(operation: Any) -> bool:
+    """Whether an operation is there by name alone."""
+    return isinstance(operation, _Absent)
+
+
 def _only_refuses(method: Any) -> bool:
     """Whether a method says of itself that it never answers."""
     return getattr(method, "__annotations__", {}).get("return") is NoReturn
@@ -279,7 +325,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         own = _OF_NAMESPACES.get(self.name, {})
         if name in own:
-            packet = vars(self)[name] = Packet(own[name], self.name, name)
+            packet = vars(self)[name] = OpOverloadPacket(own[name], self.name, name)
             return packet
         if self.name == "higher_order" and name in OPERATORS:
             return OPERATORS[name]
@@ -298,10 +344,10 @@ class Namespace:
         if found is None and callable(method) and not _only_refuses(method):
             found = method
         operation = _Absent("aten", name) if found is None else found
-        packet = vars(self)[name] = Packet(operation, self.name, name)
+        packet = vars(self)[name] = OpOverloadPacket(operation, self.name, name)
         return packet
 
-    def _custom(self, name: str) -> Packet:
+    def _custom(self, name: str) -> OpOverloadPacket:
         """The custom ops of a name, which may be defined anew; or one that PyTorch has."""
         whole = f"{self.name}::{name}"
         found = {
@@ -321,13 +367,13 @@ class Namespace:
 
 
 @functools.cache
-def absent_packet(namespace: str, name: str) -> Packet:
+def absent_packet(namespace: str, name: str) -> OpOverloadPacket:
     """An operation of a namespace that is PyTorch's own."""
-    return Packet(_Absent(namespace, name), namespace, name)
+    return OpOverloadPacket(_Absent(namespace, name), namespace, name)
 
 
 _namespaces: dict[str, Namespace] = {}
-_unnamed: dict[Any, Packet] = {}
+_unnamed: dict[Any, OpOverloadPacket] = {}
 _packets: dict[str, CustomPacket] = {}  # as they were last shown: an overload is itself again
 
 
@@ -352,7 +398,7 @@ def _found(namespace: str, name: str, overload: str | None) -> Any:
 
 def operation_of(value: Any) -> Any:
     """adjoint's own operation of an overload or packet; anything else as it is."""
-    return value.operation if isinstance(value, (Overload, Packet)) else value
+    return value.operation if isinstance(value, (OpOverload, OpOverloadPacket)) else value
 
 
 def overload_of(operation: Any) -> Any:
@@ -364,7 +410,7 @@ def overload_of(operation: Any) -> Any:
     if operation.name in TABLE or operation.name in INPLACE:
         return named(operation.name)
     if operation not in _unnamed:  # it is a part of one with a name, or its in-place form
-        _unnamed[operation] = Packet(operation, "aten", operation.name)
+        _unnamed[operation] = OpOverloadPacket(operation, "aten", operation.name)
     packet = _unnamed[operation]
     return getattr(packet, packet.overloads()[0])
 
@@ -382,7 +428,11 @@ def has_kernel(name: str, key: str = "") -> bool:
     """Whether an operation, as aten::sin or space::name, has a kernel of its own for a key."""
     namespace, _, own = name.partition("::")
     if namespace == "aten":
-        return is_there(own.partition(".")[0]) and key in ("", "CPU", "Meta")
+        plain = own.partition(".")[0]
+        of_others = not _OF_OTHERS.isdisjoint((own, plain))
+        if key == "CompositeImplicitAutograd":
+            return of_others
+        return is_there(plain) and (not key or (key in ("CPU", "Meta") and not of_others))
     found = REGISTRY.get(name.removesuffix(".default"))
     if found is None or not key:
         return found is not None
@@ -396,6 +446,4 @@ def has_kernel(name: str, key: str = "") -> bool:
 def is_there(name: str) -> bool:
     """Whether torch.ops.aten has an operation of this name that can be called here."""
     aten = __getattr__("aten")
-    return bool(pytorch_names.overloads(name)) and not isinstance(
-        getattr(aten, name).operation, _Absent
-    )
+    return bool(pytorch_names.overloads(name)) and not _is_absent(getattr(aten, name).operation)

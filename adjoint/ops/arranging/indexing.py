@@ -283,8 +283,8 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
         )
     parts = nearby(input, one_ellipsis(plain_index(index), input.ndim))
     _check_numbers(input.shape, parts)
-    if isinstance(value, Tensor) and not is_basic(parts) and not _fills(parts, value):
-        same_dtype("value", input, value)
+    if isinstance(value, Tensor) and not is_basic(parts):
+        _check_type("value", input, parts, value)
     shared = isinstance(value, Tensor) and same_memory(input, value)
     if is_basic(parts) and (shared or (not is_contiguous(input) and 0 in stride(input))):
         shown = basic_index(input, parts)  # the places written may be distinct all the same
@@ -299,16 +299,33 @@ def setitem_(input: Value, index: Any, value: Operand) -> Value:
     return apply_inplace(setitem, [input, parts, value])
 
 
-def _fills(parts: tuple[Any, ...], value: Any) -> bool:
-    """Whether a mask alone is filled with a number, or a bool alone is given: PyTorch casts."""
+def _check_type(name: str, input: Any, parts: tuple[Any, ...], value: Any) -> None:
+    """Refuse a value of another data type, but for one number at a mask: PyTorch casts that."""
     if len(parts) == 1 and isinstance(parts[0], bool):
-        return True
-    return value.ndim == 0 and _is_one_mask(parts)
+        return
+    if input.dtype == value.dtype:
+        return
+    if product(value.shape) != 1 or not _is_one_mask(parts):
+        same_dtype(name, input, value)
+    elif holds_complex(value) and not holds_complex(input) and not _holds_truths(input):
+        raise RuntimeError(
+            f"{name} of {value.dtype} can't be a number for a tensor of {input.dtype}: take its "
+            "real part first"
+        )
+
+
+def _holds_truths(value: Any) -> bool:
+    return _is_mask(value.array if isinstance(value, Tensor) else value)
 
 
 def _is_one_mask(parts: tuple[Any, ...]) -> bool:
-    masks = [part for part in parts if part is not Ellipsis]
+    """Whether an index is a mask, with whole dimensions beside it."""
+    masks = [part for part in parts if part is not Ellipsis and not _is_whole(part)]
     return len(masks) == 1 and _is_mask(masks[0])
+
+
+def _is_whole(part: Any) -> bool:
+    return isinstance(part, slice) and part == slice(None)
 
 
 def _is_mask(part: Any) -> bool:
@@ -382,8 +399,9 @@ def _accumulate_or_write(
             added = once + xp.sum(added - once, axis=tuple(seen_twice), keepdims=True)
         array[...] = added
     else:
-        same_dtype("values", array, values)
-        _write(xp, array, _by_dimension(indices), values)
+        index = _by_dimension(indices)
+        _check_type("values", array, index, values)
+        _write(xp, array, index, values)
 
 
 def put_each(
@@ -396,8 +414,9 @@ def put_each(
     accumulate: bool,
 ) -> Any:
     """Each element with values written, or added, where index tensors name."""
-    same_dtype("values", input_each, values)
     index, flags = _by_dimension(indices), flags_of(indices, indices_batched)
+    if accumulate or _marked(index, flags) is None:
+        same_dtype("values", input_each, values)
     mask = _marked(index, flags)
     if mask is not None:
         rank = len(input_shape)
@@ -425,9 +444,11 @@ def index_put(
     xp: Any, input: Array, indices: Sequence[Array], values: Array, accumulate: bool = False
 ) -> Array:
     """input with values written, or added, where the tensors of indices name."""
-    same_dtype("values", input, values)
     if not accumulate:
-        return setitem.forward(xp, input, _by_dimension(indices), values)
+        index = _by_dimension(indices)
+        _check_type("values", input, index, values)
+        return setitem.forward(xp, input, index, values)
+    same_dtype("values", input, values)
     picks = divide(xp, input.shape, _by_dimension(indices))[1]
     return _added(xp, input, picks, values)
 

@@ -21,6 +21,7 @@ from adjoint.ops.dims import (
     refuse_truth,
     resolved,
 )
+from adjoint.ops.node_names import of_index, of_squeezed
 from adjoint.ops.op import composite, general, linear
 from adjoint.tensors.tensor import Tensor
 
@@ -175,6 +176,7 @@ def _of_size_one(shape: Any, dim: Any) -> tuple[int, ...]:
     view=True,
     inplace=True,
     numpy=True,
+    node_name=of_squeezed,
 )
 def squeeze(xp: Any, input: Array, dim: Any = None) -> Array:
     """A view without dimensions of size 1: all of them, or those of dim that are."""
@@ -359,7 +361,7 @@ def broadcast_tensors(*tensors: Value) -> Values:
     input=lambda grad, input_shape, index: basic_place(grad, input_shape, index),
     vmap=lambda input, index: basic_index(input, (slice(None), *index)),
     view=True,
-    node_name="SliceBackward0",
+    node_name=of_index,
     home=None,
 )
 def basic_index(xp: Any, input: Array, index: Any) -> Array:

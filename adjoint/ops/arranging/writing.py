@@ -237,6 +237,7 @@ def _fill_slices(xp: Any, array: Any, dim: int, index: Any, value: Any) -> None:
     apart="index",
     rewrites=True,
     mutate=_fill_slices,
+    numbers_without_edge=("value",),
 )
 def index_fill(xp: Any, input: Array, dim: int, index: Array, value: Operand) -> Array:
     """input with value in the slices that index names along dim."""

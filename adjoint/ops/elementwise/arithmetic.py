@@ -15,6 +15,7 @@ from adjoint.dtypes import (
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.comparison import isnan, kind_of, refuse_complex
 from adjoint.ops.elementwise.selection import where
+from adjoint.ops.node_names import by_number, of_difference
 from adjoint.ops.op import composite, elementwise, find
 from adjoint.ops.shared_rules import refused_derivative, zero_of
 from adjoint.tensors.changes import apply_inplace
@@ -74,6 +75,8 @@ def _difference_tangent(input_tangent: Any, other_tangent: Any, alpha: Any) -> A
     bools=False,
     also="subtract",
     numbers=True,
+    numbers_without_edge=("input",),
+    node_name=of_difference,
 )
 def sub(xp: Any, input: Operand, other: Operand, *, alpha: Any = 1) -> Array:
     """input - alpha * other."""
@@ -203,6 +206,8 @@ def floor_divide(xp: Any, input: Operand, other: Operand) -> Array:
     input=lambda grad: grad,
     other=lambda grad, input, other: -grad * rounded_divide(input, other, "floor"),
     domain=(0.5, 3.0),
+    numbers_without_edge=("other",),
+    node_name=by_number("Remainder"),
 )
 def remainder(xp: Any, input: Operand, other: Operand) -> Array:
     """What division leaves over, with the sign of other."""
@@ -214,6 +219,8 @@ def remainder(xp: Any, input: Operand, other: Operand) -> Array:
     input=lambda grad: grad,
     other=lambda grad, input, other: -grad * rounded_divide(input, other, "trunc"),
     domain=(0.5, 3.0),
+    numbers_without_edge=("other",),
+    node_name=by_number("Fmod"),
 )
 def fmod(xp: Any, input: Array, other: Operand) -> Array:
     """What division leaves over, with the sign of input."""

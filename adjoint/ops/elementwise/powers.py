@@ -16,7 +16,11 @@ from adjoint.ops.shared_rules import zero_of
 from adjoint.tensors.changes import apply_inplace
 
 
-@elementwise(input=lambda grad, input: grad * conj(input + input), inplace="function")
+@elementwise(
+    input=lambda grad, input: grad * conj(input + input),
+    inplace="function",
+    node_name="PowBackward0",
+)
 def square(xp: Any, input: Array) -> Array:
     """input * input."""
     return xp.multiply(input, input, dtype="int64") if kind_of(input) == "b" else xp.square(input)

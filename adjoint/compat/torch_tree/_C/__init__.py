@@ -42,6 +42,7 @@ from adjoint.compat.torch_tree.version import (
 from adjoint.device import device as device
 from adjoint.dtypes import dtype as dtype
 from adjoint.library.custom_op import shared
+from adjoint.library.schema import Argument as Argument, Schema
 from adjoint.library.schema_text import parse
 from adjoint.ops import PUBLIC
 from adjoint.ops.matrices.linalg import LinAlgError
@@ -53,6 +54,7 @@ from adjoint.tensors.tensor import Tensor
 from adjoint.transforms.batches import loops
 
 parse_schema = parse
+FunctionSchema = Schema
 TensorBase = _TensorBase = Tensor
 _LinAlgError = LinAlgError
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from adjoint.nn.attention import ALLOWED, SDPBackend, sdpa_kernel
+
 matmul = SimpleNamespace(
     allow_tf32=False,
     allow_fp16_reduced_precision_reduction=True,
@@ -14,22 +16,27 @@ matmul = SimpleNamespace(
     fp32_precision="none",
 )
 
-_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+_KINDS = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "mem_efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "math": SDPBackend.MATH,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+}
 
 
 def _setting(kind: str) -> dict[str, Any]:
     """The functions that set and ask whether one kind of attention may be chosen."""
 
     def enable(enabled: bool) -> None:
-        _attention[kind] = enabled
+        ALLOWED[_KINDS[kind]] = enabled
 
     def is_enabled() -> bool:
-        return _attention[kind]
+        return ALLOWED[_KINDS[kind]]
 
     return {f"enable_{kind}_sdp": enable, f"{kind}_sdp_enabled": is_enabled}
 
 
-for _kind in _attention:
+for _kind in _KINDS:
     globals().update(_setting(_kind))
 
 
@@ -124,10 +131,7 @@ def sdp_kernel(
     enable_cudnn: bool = True,
 ) -> Iterator[None]:
     """Inside, only some kinds of attention may be chosen; all of them are one here."""
-    before = dict(_attention)
     chosen = (enable_flash, enable_mem_efficient, enable_math, enable_cudnn)
-    _attention.update(zip(_attention, chosen, strict=True))
-    try:
+    kinds = [kind for kind, wanted in zip(_KINDS.values(), chosen, strict=True) if wanted]
+    with sdpa_kernel(kinds):
         yield
-    finally:
-        _attention.update(before)

@@ -6,6 +6,25 @@ from typing import Any
 from adjoint import backends, random
 from adjoint.backends import backend_for
 from adjoint.compat.tensor_types import CUDA_TYPES
+from adjoint.compat.torch_tree.cuda.memory import (
+    empty_cache as empty_cache,
+    host_memory_stats as host_memory_stats,
+    host_memory_stats_as_nested_dict as host_memory_stats_as_nested_dict,
+    max_memory_allocated as max_memory_allocated,
+    max_memory_cached as max_memory_cached,
+    max_memory_reserved as max_memory_reserved,
+    memory_allocated as memory_allocated,
+    memory_cached as memory_cached,
+    memory_reserved as memory_reserved,
+    memory_snapshot as memory_snapshot,
+    memory_stats as memory_stats,
+    memory_stats_as_nested_dict as memory_stats_as_nested_dict,
+    memory_summary as memory_summary,
+    reset_accumulated_memory_stats as reset_accumulated_memory_stats,
+    reset_max_memory_allocated as reset_max_memory_allocated,
+    reset_max_memory_cached as reset_max_memory_cached,
+    reset_peak_memory_stats as reset_peak_memory_stats,
+)
 from adjoint.compat.torch_tree.cuda.streams import (
     Event as Event,
     Stream as Stream,
@@ -126,45 +145,8 @@ def synchronize(device: Any = None) -> None:
     _required().Device().synchronize()
 
 
-def empty_cache() -> None:
-    """Give memory that is not in use back to the GPU."""
-    pool = _pool()
-    if pool is not None:
-        pool.free_all_blocks()
-
-
 class OutOfMemoryError(RuntimeError):
     """What PyTorch raises when a device has no memory left; CuPy's own error is raised here."""
-
-
-def _pool() -> Any:
-    """CuPy's memory; None where there is no GPU."""
-    if _library() is None:
-        return None
-    return backend_for(_GPU).xp.get_default_memory_pool()
-
-
-def memory_allocated(device: Any = None) -> int:
-    """How many bytes tensors use on the GPU."""
-    pool = _pool()
-    return 0 if pool is None else int(pool.used_bytes())
-
-
-def memory_reserved(device: Any = None) -> int:
-    """How many bytes of the GPU are held, whether they are used or not."""
-    pool = _pool()
-    return 0 if pool is None else int(pool.total_bytes())
-
-
-max_memory_allocated = max_memory_reserved = memory_cached = memory_reserved
-
-
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Give memory that is not in use back: what is held is the peak that is reported."""
-    empty_cache()
-
-
-reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def get_device_properties(device: Any = None) -> Any:
@@ -221,6 +203,35 @@ def manual_seed(seed: int) -> None:
 
 
 manual_seed_all = manual_seed
+
+
+def seed() -> None:
+    """Seed random numbers by chance, where there is a GPU."""
+    if is_available():
+        random.seed()
+
+
+seed_all = seed
+
+
+def initial_seed() -> int:
+    """The seed of random numbers, which are the same on every device."""
+    _required()
+    return random.initial_seed()
+
+
+def ipc_collect() -> None:
+    """Let go of memory that other processes have shared: they share none."""
+    _required()
+
+
+has_half, has_magma = True, False
+default_generators: tuple[Any, ...] = ()
+
+
+def get_gencode_flags() -> str:
+    """The GPUs that PyTorch's kernels were made for, as flags of a compiler: there are none."""
+    return ""
 
 
 def is_current_stream_capturing() -> bool:

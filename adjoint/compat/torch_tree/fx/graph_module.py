@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from adjoint.compat.torch_tree.fx.codegen import PyTreeCodeGen
+from adjoint.compat.torch_tree.fx.folders import to_folder
 from adjoint.compat.torch_tree.fx.graph import Graph, PythonCode
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
@@ -156,6 +157,10 @@ class GraphModule(Module):
         if print_output:
             print(text)  # noqa: T201  # it is asked for
         return text
+
+    def to_folder(self, folder: Any, module_name: str = "FxModule") -> None:
+        """Write a package with a class that is this module, to be imported without its graph."""
+        to_folder(self, folder, module_name)
 
     def __str__(self) -> str:
         shown = super().__repr__()

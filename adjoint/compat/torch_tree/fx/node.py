@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from adjoint.compat.torch_tree import assertion
 from adjoint.compat.torch_tree.fx.immutable_collections import immutable_dict, immutable_list
-from adjoint.compat.torch_tree.ops import Overload
+from adjoint.compat.torch_tree.fx.operator_schemas import normalize_function, normalize_module
+from adjoint.compat.torch_tree.ops import OpOverload
 from adjoint.compat.torch_tree.overrides import resolve_name
 from adjoint.creation import factories
 from adjoint.device import device
 from adjoint.dtypes import dtype
 from adjoint.ops import PUBLIC
 from adjoint.ops.arranging.conversion import layout, memory_format
+from adjoint.ops.signatures import RESULTS
 from adjoint.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -44,16 +46,15 @@ _RANDOM = (
 _side_effectful_functions: set[Callable[..., Any]] = {
     assertion,
     setitem,
-    print,
     *({**vars(factories), **PUBLIC["adjoint"]}[name] for name in _RANDOM.split()),
 }
 
 
 def _has_effects(target: Any, impure_random: bool) -> bool:
     """Whether a call changes something: an argument, or the state from which chance comes."""
-    if not isinstance(target, Overload):
+    if not isinstance(target, OpOverload):
         return target in _side_effectful_functions
-    named = [each for each in _side_effectful_functions if isinstance(each, Overload)]
+    named = [each for each in _side_effectful_functions if isinstance(each, OpOverload)]
     if target in named or target.overload.endswith("out"):
         return True
     if impure_random and any(tag.name == "nondeterministic_seeded" for tag in target.tags):
@@ -71,11 +72,16 @@ def has_side_effect(fn: Any) -> Any:
     return fn
 
 
+def _has_names(a: tuple[Any, ...]) -> bool:
+    """Whether a tuple is of a class of the program's; results of functions are plain in graphs."""
+    return hasattr(a, "_fields") and RESULTS.get(type(a).__name__) is not type(a)
+
+
 def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     """The same nest of tuples, lists, dictionaries and slices, with fn of what is in it."""
     if isinstance(a, tuple):
         mapped = [map_aggregate(each, fn) for each in a]
-        return type(a)(*mapped) if hasattr(a, "_fields") else tuple(mapped)
+        return type(a)(*mapped) if _has_names(a) else tuple(mapped)
     if isinstance(a, list):
         return immutable_list([map_aggregate(each, fn) for each in a])
     if isinstance(a, dict):
@@ -110,6 +116,13 @@ def type_text(obj: Any) -> str:
 _FUNCTIONAL = "torch.nn.functional"
 _IN_C = ["avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear"]
 _IN_C += ["one_hot", "scaled_dot_product_attention", "softplus", "softshrink"]
+# Of those that torch has under the same name, what is another function there.
+_OF_LAYERS = ["layer_norm", "max_pool1d", "max_pool2d", "max_pool3d", "rms_norm"]
+
+
+def _of_torch(name: str) -> Any:
+    """The function of a name that torch itself has."""
+    return PUBLIC["adjoint"].get(name)
 
 
 def qualified_name(func: Callable[..., Any]) -> str:
@@ -120,7 +133,10 @@ def qualified_name(func: Callable[..., Any]) -> str:
     found = resolve_name(func)
     if found is not None:
         path, _, last = found.rpartition(".")
-        return f"torch._C._nn.{last}" if path == _FUNCTIONAL and last in _IN_C else found
+        if path == _FUNCTIONAL and last in _IN_C:
+            return f"torch._C._nn.{last}"
+        shared = path == _FUNCTIONAL and last not in _OF_LAYERS
+        return f"torch.{last}" if shared and _of_torch(last) is func else found
     if isinstance(func, types.MethodDescriptorType | types.WrapperDescriptorType):
         return f"{func.__objclass__.__module__}.{func.__objclass__.__name__}.{name}"
     if name == "<lambda>":
@@ -365,6 +381,24 @@ class Node:
         if candidate != self.name:
             self.name = self.graph._graph_namespace.create_name(candidate, None)
             self.graph._graph_namespace._rename_object(self, self.name)
+
+    def normalized_arguments(
+        self,
+        root: Any,
+        arg_types: Any = None,
+        kwarg_types: Any = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> Any:
+        """The arguments of a call with the defaults that were left out; None if it is none."""
+        by_name = normalize_to_only_use_kwargs
+        if self.op == "call_function":
+            function: Any = self.target
+            return normalize_function(
+                function, self.args, dict(self.kwargs), arg_types, kwarg_types, by_name
+            )
+        if self.op == "call_module":
+            return normalize_module(root, str(self.target), self.args, dict(self.kwargs), by_name)
+        return None
 
     def _pretty_print_target(self, target: object) -> str:
         if isinstance(target, str):

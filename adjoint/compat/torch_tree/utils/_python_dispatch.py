@@ -466,6 +466,7 @@ def dispatched(made: Any, has_memory: bool = True, asked: frozenset[str] = froze
     kind = type(made)
     if _defined(kind, "__torch_dispatch__") is not None:
         upper.gradients, upper.seen_out, upper.composed = _gradients, _seen_out, composed
+        upper.handed, upper.apart = handed, composed_products.APART
         key = (kind, has_memory, asked)
         if key not in _layers:
             _layers[key] = Dispatched(*key)

@@ -4,7 +4,7 @@ from typing import Any
 
 from adjoint.compat.aten_steps.shown import overload_for
 from adjoint.compat.torch_tree import cuda
-from adjoint.compat.torch_tree.ops import Overload, Packet, operation_of
+from adjoint.compat.torch_tree.ops import OpOverload, OpOverloadPacket, operation_of
 from adjoint.utils import checkpoint
 from adjoint.utils.checkpoint import SelectiveCheckpointContext
 
@@ -32,12 +32,12 @@ def create_selective_checkpoint_contexts(
     policy, keep = policy_fn_or_list, allow_cache_entry_mutation
     if isinstance(policy, list):
         for operation in policy:
-            if isinstance(operation, Packet):
+            if isinstance(operation, OpOverloadPacket):
                 raise ValueError(
                     f"{operation} stands for several operations: update the OpOverloadPacket to a "
                     f"specific OpOverload, as {operation}.default"
                 )
-        overloads = {each.name() for each in policy if isinstance(each, Overload)}
+        overloads = {each.name() for each in policy if isinstance(each, OpOverload)}
         if overloads and len(overloads) == len(set(policy)):
             return _contexts(lambda context, overload, *_, **__: overload.name() in overloads, keep)
         policy = [operation_of(operation) for operation in policy]

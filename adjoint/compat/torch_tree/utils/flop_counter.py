@@ -48,10 +48,15 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Any]
 
     def register(formula: Any) -> Any:
         for target in targets if isinstance(targets, (list, tuple)) else [targets]:
-            if not isinstance(target, ops.Packet):
+            if not isinstance(target, ops.OpOverloadPacket):
                 raise ValueError(
                     "register_flop_formula: expected each target to be OpOverloadPacket "
                     f"(torch.ops.mylib.foo), got a {type(target).__name__}"
+                )
+            if target in flop_registry:
+                raise RuntimeError(
+                    f"register_flop_formula: {target} has a formula already; a FlopCounterMode "
+                    "takes another as custom_mapping={target: formula}"
                 )
             flop_registry[target] = formula if get_raw else shape_wrapper(formula)
         return formula
@@ -157,19 +162,49 @@ def sdpa_flop(
     return sdpa_flop_count(query_shape, key_shape, value_shape)
 
 
+def sdpa_backward_flop_count(
+    grad_out_shape: Any, query_shape: Any, key_shape: Any, value_shape: Any
+) -> int:
+    """Of the gradients of attention, whose scores are computed once more."""
+    *front, targets, width = query_shape
+    sources, out_width = key_shape[-2], value_shape[-1]
+    return 2 * _product([*front, targets, sources, 3 * width + 2 * out_width])
+
+
+def sdpa_backward_flop(
+    grad_out_shape: Any,
+    query_shape: Any,
+    key_shape: Any,
+    value_shape: Any,
+    *args: Any,
+    out_shape: Any = None,
+    **kwargs: Any,
+) -> int:
+    """Of the gradients of attention."""
+    return sdpa_backward_flop_count(grad_out_shape, query_shape, key_shape, value_shape)
+
+
 def _slope_flop(grad: Any, *args: Any, out_shape: Any = None, **kwargs: Any) -> int:
     return 2 * _product(out_shape) * int(grad[-1])
 
 
-# Operations that cost something, some of them adjoint's own, and PyTorch's of the same kind.
+for _target, _formula in {
+    "mm": mm_flop,
+    "addmm": addmm_flop,
+    "bmm": bmm_flop,
+    "baddbmm": baddbmm_flop,
+    "convolution": conv_flop,
+    "_convolution": conv_flop,
+    "convolution_backward": conv_backward_flop,
+    "_scaled_dot_product_efficient_attention": sdpa_flop,
+    "_scaled_dot_product_efficient_attention_backward": sdpa_backward_flop,
+    "_scaled_dot_product_flash_attention": sdpa_flop,
+    "_scaled_dot_product_flash_attention_backward": sdpa_backward_flop,
+}.items():
+    register_flop_formula(getattr(aten, _target))(_formula)
+# Operations of adjoint's own that cost something, and PyTorch's of the same kind.
 _OWN: dict[str, tuple[Any, str]] = {
-    "mm": (mm_flop, "mm"),
-    "bmm": (bmm_flop, "bmm"),
-    "addmm": (addmm_flop, "addmm"),
-    "baddbmm": (baddbmm_flop, "baddbmm"),
     "contract": (_contracted_flop, "bmm"),
-    "convolution": (conv_flop, "convolution"),
-    "convolution_backward": (conv_backward_flop, "convolution_backward"),
     "convolve_filters": (_filters_flop, "convolution_backward"),
     "attend": (sdpa_flop, "scaled_dot_product_attention"),
     "score_slope": (_slope_flop, "scaled_dot_product_attention"),
@@ -221,10 +256,10 @@ class FlopCounterMode:
         packet, name = func.overloadpacket, func.overloadpacket.__name__
         if packet in self.flop_registry:
             cost = self.flop_registry[packet](*args, **kwargs, out_val=out)
+            if packet is aten.convolution and self.mod_tracker.is_bw:
+                packet = aten.convolution_backward  # the gradient of the images is one as well
         elif func.namespace == "aten" and name in _OWN:
             formula, shown = _OWN[name]
-            if name == "convolution" and self.mod_tracker.is_bw:
-                shown = "convolution_backward"  # the gradient of the images is one as well
             cost = shape_wrapper(formula)(*args, **kwargs, out_val=out)
             packet = getattr(aten, shown)
         else:
@@ -244,7 +279,7 @@ class FlopCounterMode:
         """The counts as a table, of modules down to a depth; of all, unless one module has them."""
         depth = self.depth if depth is None else depth
         total = self.get_total_flops()
-        power = min(len(_SUFFIXES) - 1, max(0, (len(str(total)) - 2) // 3))
+        power = _SUFFIXES.index(get_suffix_str(total))
         inner = sorted(name for name in self.flop_counts if name != "Global")
         if depth is not None:
             inner = [name for name in inner if name.count(".") < depth]
@@ -275,11 +310,31 @@ class FlopCounterMode:
             print(self.get_table(self.depth))  # noqa: T201  # it is asked for
 
 
+def get_suffix_str(number: int) -> str:
+    """The letter for thousands, millions and so on, of which a number is shown."""
+    return _SUFFIXES[min(len(_SUFFIXES) - 1, max(0, (len(str(number)) - 2) // 3))]
+
+
+def convert_num_with_suffix(number: int, suffix: str) -> str:
+    """A number in thousands, millions and so on."""
+    return f"{number / 1000 ** _SUFFIXES.index(suffix):.3f}{suffix}"
+
+
+def convert_to_percent_str(num: int, denom: int) -> str:
+    """A share in percent."""
+    return f"{num / denom:.2%}" if denom else "0%"
+
+
+def normalize_tuple(x: Any) -> tuple[Any, ...]:
+    """One value as a tuple of one."""
+    return x if isinstance(x, tuple) else (x,)
+
+
 def _aligned(row: list[str], widths: Iterable[int]) -> list[str]:
     first, *rest = zip(row, widths, strict=True)
     return [first[0].ljust(first[1]), *[cell.rjust(width) for cell, width in rest]]
 
 
 def _row(name: str, cost: int, total: int, power: int) -> list[str]:
-    shown = f"{cost / 1000**power:.3f}{_SUFFIXES[power]}" if power else str(cost)
-    return [name, shown, f"{cost / total:.2%}" if total else "0%"]
+    shown = convert_num_with_suffix(cost, _SUFFIXES[power]) if power else str(cost)
+    return [name, shown, convert_to_percent_str(cost, total)]

@@ -20,7 +20,7 @@ from adjoint.compat.torch_tree._subclasses.fake_tensor import FakeTensor
 from adjoint.compat.torch_tree.fx.codegen import PyTreeCodeGen, PyTreeInfo
 from adjoint.compat.torch_tree.fx.graph import Graph
 from adjoint.compat.torch_tree.fx.graph_module import GraphModule
-from adjoint.compat.torch_tree.fx.node import Node
+from adjoint.compat.torch_tree.fx.node import Node, map_aggregate
 from adjoint.compat.torch_tree.ops import named
 from adjoint.compat.torch_tree.utils._python_dispatch import TorchDispatchMode
 from adjoint.nn.parameter import Parameter
@@ -161,7 +161,8 @@ def make_fx(
             graph.set_codegen(PyTreeCodeGen(PyTreeInfo(["self", *names], spec, shape)))
             graph.output([mode.stands_for(each) for each in found])
         else:
-            graph.output(tree_map(mode.stands_for, result))
+            shown = tree_map(mode.stands_for, result)
+            graph.output(map_aggregate(shown, lambda each: each))  # results as plain tuples
         return GraphModule(mode.constants, graph, getattr(f, "__name__", type(f).__name__))
 
     return traced

@@ -1,0 +1,1 @@
+"""torch.fx.passes.infra: passes over graphs, and those who run them."""
