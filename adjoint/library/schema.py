@@ -154,11 +154,6 @@ class Kind:
         return SchemaType(f"Optional[{shown}]" if self.optional else shown)
 
     @property
-    def name(self) -> str:
-        """A result has none."""
-        return ""
-
-    @property
     def alias_info(self) -> Aliased | None:
         """Which memory it shows; None if it is its own."""
         if not self.alias:

@@ -36,7 +36,7 @@ class Library(library.Library):
         """Give an op of this namespace a kernel, which may want the set of dispatch keys first."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found {fn!r}")
-        if not isinstance(op_name, (str, Overload, CustomOpDef)):
+        if not isinstance(op_name, (str, OpOverload, CustomOpDef)):
             raise RuntimeError(
                 f"impl({op_name!r}, ...): expected the name of an op or an overload of torch.ops, "
                 f"got {type(op_name)}"
@@ -144,7 +144,7 @@ class Kernel:
 
 def get_kernel(op: Any, dispatch_key: Any) -> Kernel:
     """The kernel that is registered for an op and a dispatch key."""
-    if not isinstance(op, (str, Overload, CustomOpDef)):
+    if not isinstance(op, (str, OpOverload, CustomOpDef)):
         raise ValueError(
             f"get_kernel({op!r}, ...): expected the name of an op or an overload of torch.ops, got "
             f"{type(op)}"
@@ -152,7 +152,7 @@ def get_kernel(op: Any, dispatch_key: Any) -> Kernel:
     key = str(getattr(dispatch_key, "name", dispatch_key))
     if key not in DispatchKey.__members__:
         raise ValueError(f"get_kernel({op}, {key!r}): there is no such dispatch key, as CPU is one")
-    name = op.name() if isinstance(op, Overload) else str(getattr(op, "name", op))
+    name = op.name() if isinstance(op, OpOverload) else str(getattr(op, "name", op))
     if name.startswith("aten::"):
         return Kernel(name, functools.partial(kernels.found, name.removeprefix("aten::"), key))
     found = REGISTRY.get(name.removesuffix(".default"))
@@ -192,7 +192,7 @@ def register_fake(
     allow_override: bool = True,
 ) -> Any:
     """See adjoint.library.register_fake, for a name or an overload of torch.ops."""
-    if not isinstance(op, (str, Overload, CustomOpDef)):
+    if not isinstance(op, (str, OpOverload, CustomOpDef)):
         raise ValueError(f"register_fake({op!r}): got unexpected type for op: {type(op)}")
     return library.register_fake(operation_of(op), func, lib=lib)
 

@@ -120,11 +120,6 @@ class OpOverload:
         aliases = [each.alias_info for each in self._schema.arguments if each.alias_info]
         return bool(aliases) and not any(alias.is_write for alias in aliases)
 
-    @property
-    def _opname(self) -> str:
-        """The name that all overloads have."""
-        return self._name
-
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if answered_elsewhere(args, kwargs):
             return offered(self, args, kwargs)
