@@ -206,7 +206,11 @@ def clamp_max(xp: Any, input: Array, max: Operand) -> Array:
     inplace="function",
 )
 def nan_to_num(
-    xp: Any, input: Array, nan: float | None = None, posinf: Any = None, neginf: Any = None
+    xp: Any,
+    input: Array,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Array:
     """input with nan replaced by a number, infinities by numbers or the largest finite ones."""
     if input.dtype.name == "bfloat16":  # none of NumPy's own types, so that it knows no limits

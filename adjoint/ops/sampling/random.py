@@ -23,6 +23,7 @@ from adjoint.ops.composites import overridable
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.comparison import eq, ne
 from adjoint.ops.op import composite, general
+from adjoint.ops.plain_numbers import plain_number
 from adjoint.ops.shared_rules import refused_derivative
 from adjoint.random import chosen
 from adjoint.tensors.changes import apply_inplace
@@ -176,6 +177,7 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
 
 @general(
     input=lambda grad: zeros_of(grad),
+    p=lambda p: zeros_of(p),
     jvp=lambda result: zeros_of(result),
     mutate=_fill_bernoulli,
     inplace=True,
@@ -183,7 +185,7 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
     batching=LEAD,
     draws="bernoulli",
     draws_by_form=True,
-    node_name="BernoulliBackward2",
+    node_name=lambda node: f"BernoulliBackward{2 if node.edges()[1][0] is None else 1}",
     home=None,
     refuses="c",
 )
@@ -199,6 +201,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
         return write_out("bernoulli", bernoulli(input, p, generator=generator).to(out.dtype), out)
     if p is None:
         return _bernoulli_input(input, generator=generator)
+    p = plain_number("bernoulli", "p", p, "f")
     return _bernoulli_p(input, p, generator=generator)
 
 
