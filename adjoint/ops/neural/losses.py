@@ -537,7 +537,7 @@ def margin_ranking_loss(
             f"margin_ranking_loss(): all tensors must have as many dimensions, got shapes "
             f"{list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}"
         )
-    return reduced(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+    return reduced(clamp_min(-target * (input1 - input2) + float(margin), 0), reduction)
 
 
 @composite(
