@@ -41,10 +41,11 @@ def flags_of(function: Any) -> dict[str, bool]:
 
 
 def refuse_no_flag(name: str, parameter: str, value: Any, optional: bool) -> None:
-    """Refuse what is neither true nor false; NumPy's own are."""
-    if type(value).__name__ in ("bool", "bool_") or (optional and value is None):
+    """Refuse what is neither True nor False; NumPy's own are not, as in PyTorch."""
+    if type(value) is bool or (optional and value is None):
         return
-    raise TypeError(f"{name}(): argument '{parameter}' must be bool, not {type(value).__name__}")
+    kind = "NumPy's bool; bool() it" if "bool" in type(value).__name__ else type(value).__name__
+    raise TypeError(f"{name}(): argument '{parameter}' must be bool, not {kind}")
 
 
 def _fits(value: Any, kind: Any, strict: bool) -> bool:

@@ -492,8 +492,6 @@ def split_lengths(
         refuse_truth("split(): the size of a piece", *split_size_or_sections[:1])
         return tensor, tuple(map(operator.index, split_size_or_sections)), dim
     refuse_truth("split(): the size of a piece", split_size_or_sections)
-    if isinstance(split_size_or_sections, Tensor):  # of any type, as in PyTorch
-        split_size_or_sections = int(split_size_or_sections)
     size = operator.index(split_size_or_sections)
     if size < 0 or (size == 0 and length):
         raise RuntimeError(f"split(): the size of a piece must be positive, got {size}")
@@ -503,6 +501,8 @@ def split_lengths(
 @composite
 def split(tensor: Value, split_size_or_sections: Any, dim: int = 0) -> Values:
     """A tuple of views of one length, or of the given lengths, along dim."""
+    if isinstance(split_size_or_sections, Tensor):  # of any type, as in PyTorch
+        split_size_or_sections = int(split_size_or_sections)
     return split_with_sizes(*split_lengths(tensor, split_size_or_sections, dim))
 
 

@@ -350,7 +350,7 @@ def _logit_rule(grad: Value, input: Value, eps: float | None) -> Value:
 def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     """log(p / (1 - p)), the inverse of sigmoid; with eps, p is kept in [eps, 1 - eps]."""
     if eps is not None:
-        input = xp.clip(input, eps, 1 - eps)
+        input = xp.where(input < eps, eps, xp.where(input > 1 - eps, 1 - eps, input))
     return xp.log(xp.divide(input, 1 - input))
 
 
