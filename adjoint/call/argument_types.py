@@ -10,7 +10,9 @@ from typing import Any, get_args, get_origin
 
 _ARRAYS = ("Array", "Tensor")  # by name: those classes belong to higher layers
 # What PyTorch looks at in Python, and so takes for true or false whatever it is.
-_LOOSE_FLAGS = ("center", "get_infos", "inplace", "return_indices")
+_LOOSE_FLAGS = (
+    *("antialias", "center", "get_infos", "inplace", "recompute_scale_factor", "return_indices"),
+)
 _LOOSE_FUNCTIONS = ("gaussian_nll_loss", "multi_head_attention_forward")
 _WORDS = {"Array": "a Tensor", "Tensor": "a Tensor", "complex": "a number", "float": "a number"}
 

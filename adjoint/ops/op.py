@@ -398,7 +398,7 @@ def from_end(dim: Any, ndim: int) -> Any:
     if type(dim) is int:
         return dim - ndim if 0 <= dim < ndim else dim
     if isinstance(dim, (tuple, list)):
-        return tuple([from_end(each, ndim) for each in dim])
+        return tuple([each if isinstance(each, NDARRAY) else from_end(each, ndim) for each in dim])
     if isinstance(dim, NDARRAY):
         raise TypeError("a dimension must be a whole number, not an array; call .item() on it")
     return dim

@@ -17,27 +17,9 @@ _SCALARS = (*FACTORS, "correction", "lambd", "max", "min", "negative_slope", "th
 _ORDERS = ("dx", "maxnorm", "ord")
 # What PyTorch takes for a size, where tensors and arrays of one whole number stand for it.
 _SIZES = (
-    *(
-        "N",
-        "embed_dim_to_check",
-        "groups",
-        "ignore_index",
-        "index",
-        "k",
-        "length",
-        "minlength",
-        "n",
-    ),
-    *(
-        "num_classes",
-        "num_groups",
-        "num_heads",
-        "num_samples",
-        "output_size",
-        "padding_idx",
-        "size",
-    ),
-    *("step", "storage_offset"),
+    *("C", "HxW", "N", "diagonal", "dim", "embed_dim_to_check", "groups", "ignore_index", "index"),
+    *("k", "length", "m", "minlength", "n", "num_classes", "num_groups", "num_heads"),
+    *("num_samples", "output_size", "padding_idx", "size", "step", "storage_offset"),
 )
 _OF_ORDER = ("dist", "norm", "normalize", "renorm")  # whose p is one
 

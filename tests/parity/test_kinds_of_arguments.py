@@ -75,6 +75,23 @@ CALLS = {
     "a text for a value": lambda t, x: x.fill_("2"),
     "nothing, compared": lambda t, x: x == None,  # noqa: E711
     "a number for unsafe pieces": lambda t, x: x.unsafe_split(t.tensor(2.0)),
+    "a name for a start": lambda t, x: x.narrow(0, "1", 1),
+    "a truth for a start": lambda t, x: x.narrow(0, True, 1),
+    "no number for a deviation": lambda t, x: t.normal(0.0, np.nan, (2,)),
+    "no number for a scale": lambda t, x: x.cauchy_(0.0, np.nan),
+    "no number for a rate": lambda t, x: x.exponential_(np.nan),
+    "no number for a spread": lambda t, x: x.log_normal_(0.0, np.nan),
+    "no number for a distance": lambda t, x: t.cdist(x, x, np.nan),
+    "no number for an order": lambda t, x: x.renorm(np.nan, 0, 1.0),
+    "no number for a norm": lambda t, x: x.renorm(2, 0, np.nan),
+    "no number for a tolerance": lambda t, x: t.allclose(x, x, atol=np.nan),
+    "no number for delta": lambda t, x: t.nn.functional.huber_loss(x, x, delta=np.nan),
+    "a mean with a gradient and a size": lambda t, x: t.normal(
+        t.tensor(2.0, requires_grad=True), 0.0, (2,)
+    ),
+    "nothing for antialias": lambda t, x: t.nn.functional.interpolate(
+        x[None], scale_factor=2, antialias=None
+    ),
     "64 bits and a sign": lambda t, x: x.long().fill_(2**63),
     "64 bits and a sign, masked": lambda t, x: x.long().masked_fill(x > 1, 2**63),
     "64 bits and a sign, by index": lambda t, x: x.long().index_fill(0, t.tensor([0]), 2**63),
@@ -342,6 +359,26 @@ def test_a_tensor_of_whole_numbers_keeps_the_type(value, torch):
         x = library.ones(3)
         assert library.nn.functional.softplus(x, library.tensor(value)).dtype is library.float32
         assert library.nn.functional.softshrink(x, library.tensor(value)).dtype is library.float32
+
+
+PLACED = {
+    "scatter": lambda t, x, n: x.scatter(0, t.tensor([[1]]), n),
+    "normal, of means": lambda t, x, n: t.normal(x, 0 * n),
+    "normal, of deviations": lambda t, x, n: t.normal(n, 0 * x),
+    "normal, of a tensor": lambda t, x, n: t.normal(t.tensor(2.0), 0 * n, (2,)),
+    "masked.std": lambda t, x, n: t.masked.std(x, 0, unbiased=0 * n),
+    "sum": lambda t, x, n: x.sum([np.array(1)]),
+}
+
+
+@pytest.mark.parametrize("value", [np.int64(3), np.float32(3), 3])
+@pytest.mark.parametrize("name", PLACED)
+def test_numbers_of_numpy_among_tensors(name, value, torch):
+    ours, theirs = (
+        PLACED[name](t, t.tensor([[0.5, 2.0], [3.0, 0.25]]), value) for t in (compat, torch)
+    )
+    assert str(ours.dtype).rpartition(".")[2] == str(theirs.dtype).rpartition(".")[2]
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5)
 
 
 COUNTED = {

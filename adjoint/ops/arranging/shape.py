@@ -411,9 +411,10 @@ def _first(start: Any) -> int:
             "narrow(): start must be an integer or a 0-d integer tensor, got "
             f"{start.dtype.name} of {start.ndim} dimensions"
         )
-    if isinstance(start, float):
-        raise TypeError(f"narrow(): start must be an integer, got {start}")
-    return int(start)
+    if isinstance(start, Tensor):
+        return int(start)
+    refuse_truth("narrow(): start", start)
+    return operator.index(start)
 
 
 @composite

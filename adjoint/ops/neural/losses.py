@@ -233,7 +233,7 @@ def huber_loss(
     refuse_kinds("huber_loss", input, "ciu")
     _warn_of_broadcast("huber_loss", input, target)
     check_reduction(reduction)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError(f"huber_loss(): delta must be positive, got {delta}")
     losses = huber_error(input, target, float(delta)).to(input.dtype)
     if weight is not None:
@@ -256,7 +256,7 @@ def smooth_l1_loss(
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("smooth_l1_loss", input, target)
     check_reduction(reduction)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError(f"smooth_l1_loss(): beta must not be negative, got {beta}")
     if beta == 0:
         return reduced(abs(input - target), reduction)

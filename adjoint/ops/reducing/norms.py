@@ -156,9 +156,9 @@ def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
 
 def _norms(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """The norms of the slices along dim, which are not to exceed maxnorm."""
-    if p <= 0:
+    if not p > 0:
         raise RuntimeError(f"renorm: p must be positive, not {p}")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: maxnorm must be >= 0, not {maxnorm}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: the input needs at least 2 dimensions, got {input.ndim}")

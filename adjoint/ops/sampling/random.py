@@ -426,7 +426,7 @@ def _uniform(kind: Any, low: float, high: float, generator: Any) -> Any:
 def _normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
     """Normally distributed numbers."""
     _require_float(kind, "normal_")
-    if std < 0:
+    if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return Normal(kind, mean, std, generator)
 
@@ -434,7 +434,7 @@ def _normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
 def _log_normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
     """Numbers whose logarithms are normally distributed."""
     _require_float(kind, "log_normal_")
-    if std <= 0:
+    if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     logarithms = Normal(np.dtype("float64"), mean, std, generator)
     return lambda shape: cast(np.asarray(np.exp(logarithms(shape))), kind)
@@ -443,7 +443,7 @@ def _log_normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
 def _cauchy(kind: Any, median: float, sigma: float, generator: Any) -> Any:
     """Numbers of the Cauchy distribution."""
     _require_real(kind, "cauchy_")
-    if sigma <= 0:
+    if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
 
     def draw(shape: Any) -> Any:
@@ -456,7 +456,7 @@ def _cauchy(kind: Any, median: float, sigma: float, generator: Any) -> Any:
 def _exponential(kind: Any, lambd: float, unused: None, generator: Any) -> Any:
     """Exponentially distributed numbers of rate lambd."""
     _require_real(kind, "exponential_")
-    if lambd <= 0:
+    if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
 
     def draw(shape: Any) -> Any:
