@@ -11,8 +11,9 @@ from typing import Any, get_args, get_origin
 _ARRAYS = ("Array", "Tensor")  # by name: those classes belong to higher layers
 # What PyTorch looks at in Python, and so takes for true or false whatever it is.
 _LOOSE_FLAGS = (
-    *("antialias", "center", "get_infos", "inplace", "recompute_scale_factor", "return_indices"),
+    *("antialias", "get_infos", "inplace", "recompute_scale_factor", "return_indices"),
 )
+_LOOSE_BY_FUNCTION = {("stft", "center")}
 _LOOSE_FUNCTIONS = ("gaussian_nll_loss", "multi_head_attention_forward")
 _WORDS = {"Array": "a Tensor", "Tensor": "a Tensor", "complex": "a number", "float": "a number"}
 
@@ -39,6 +40,7 @@ def flags_of(function: Any) -> dict[str, bool]:
         name: kind is not bool
         for name, kind in getattr(function, "__annotations__", {}).items()
         if name not in ("return", *_LOOSE_FLAGS) and (kind is bool or kind == bool | None)
+        if (function.__name__, name) not in _LOOSE_BY_FUNCTION
     }
 
 

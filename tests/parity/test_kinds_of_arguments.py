@@ -75,6 +75,17 @@ CALLS = {
     "a text for a value": lambda t, x: x.fill_("2"),
     "nothing, compared": lambda t, x: x == None,  # noqa: E711
     "a number for unsafe pieces": lambda t, x: x.unsafe_split(t.tensor(2.0)),
+    "a name for a scale": lambda t, x: t.nn.functional.interpolate(x[None], scale_factor="2"),
+    "an array for a scale": lambda t, x: t.nn.functional.interpolate(
+        x[None], scale_factor=np.array(2.0)
+    ),
+    "a truth for a condition": lambda t, x: t.where(True, 1, 2),
+    "a number for a question": lambda t, x: t.is_nonzero(3),
+    "a number for istft's center": lambda t, x: t.istft(
+        t.stft(x[0], 2, center=1, return_complex=True), 2, center=1
+    ),
+    "complex numbers for a window": lambda t, x: t.hann_window(4, dtype=t.complex64),
+    "whole numbers for a window": lambda t, x: t.hann_window(4, dtype=t.int32),
     "a name for a start": lambda t, x: x.narrow(0, "1", 1),
     "a truth for a start": lambda t, x: x.narrow(0, True, 1),
     "no number for a deviation": lambda t, x: t.normal(0.0, np.nan, (2,)),
