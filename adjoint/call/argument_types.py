@@ -10,9 +10,7 @@ from typing import Any, get_args, get_origin
 
 _ARRAYS = ("Array", "Tensor")  # by name: those classes belong to higher layers
 # What PyTorch looks at in Python, and so takes for true or false whatever it is.
-_LOOSE_FLAGS = (
-    *("antialias", "get_infos", "inplace", "recompute_scale_factor", "return_indices"),
-)
+_LOOSE_FLAGS = (*("antialias", "get_infos", "inplace", "recompute_scale_factor", "return_indices"),)
 _LOOSE_BY_FUNCTION = {("stft", "center")}
 _LOOSE_FUNCTIONS = ("gaussian_nll_loss", "multi_head_attention_forward")
 _WORDS = {"Array": "a Tensor", "Tensor": "a Tensor", "complex": "a number", "float": "a number"}

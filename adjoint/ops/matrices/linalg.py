@@ -389,6 +389,7 @@ def _to_matrix(back: Value, result: Value, left: bool) -> Value:
 @general(
     joint=("A B", _solve_rule),
     hides=True,
+    ordered=True,
     node_name="LinalgSolveExBackward0",
     home=None,
     autocast="float32",
