@@ -53,8 +53,8 @@ from adjoint.ops.plain_numbers import (
     whole_numbers,
 )
 from adjoint.ops.signatures import Described, answer_of, of_op
-from adjoint.tensors.core import NDARRAY, TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.core import TensorCore
+from adjoint.tensors.tensor import Tensor, is_numpy
 
 if TYPE_CHECKING:
     from adjoint.call.fused import Fused
@@ -398,8 +398,8 @@ def from_end(dim: Any, ndim: int) -> Any:
     if type(dim) is int:
         return dim - ndim if 0 <= dim < ndim else dim
     if isinstance(dim, (tuple, list)):
-        return tuple([each if isinstance(each, NDARRAY) else from_end(each, ndim) for each in dim])
-    if isinstance(dim, NDARRAY):
+        return tuple([each if is_numpy(each) else from_end(each, ndim) for each in dim])
+    if is_numpy(dim):
         raise TypeError("a dimension must be a whole number, not an array; call .item() on it")
     return dim
 

@@ -6,8 +6,7 @@ from types import NoneType, UnionType
 from typing import Any, get_args
 
 from adjoint.dtypes import FLOAT, INTEGER, category_of
-from adjoint.tensors.core import NDARRAY
-from adjoint.tensors.tensor import Tensor, read_freely
+from adjoint.tensors.tensor import Tensor, is_numpy, read_freely
 
 FACTORS = ("alpha", "beta", "value")  # numbers wherever they have no derivative
 _NUMBERS = {int, float, complex}
@@ -86,7 +85,7 @@ def plain_number(name: str, parameter: str, value: Any, letter: str) -> Any:
         if not read_freely(value):
             return value
         value = value.item()
-    elif isinstance(value, NDARRAY):
+    elif is_numpy(value):
         if parameter in _SIZES and value.ndim == 0:
             value = value.item()
     elif isinstance(value, Number):
@@ -96,7 +95,7 @@ def plain_number(name: str, parameter: str, value: Any, letter: str) -> Any:
     absent = value is None or isinstance(value, str)
     if absent and letter not in "cfi":
         return value
-    sort = absent or isinstance(value, (list, tuple, NDARRAY))
+    sort = absent or isinstance(value, (list, tuple)) or is_numpy(value)
     if sort or (whole and isinstance(value, (bool, float, complex))):
         raise TypeError(
             f"{name}(): argument '{parameter}' must be a {'whole ' * whole}number, not {value!r}"

@@ -761,6 +761,11 @@ def can_operate(other: Any) -> bool:
     return isinstance(other, (Tensor, bool, int, float, complex)) or lookup(type(other)) is not None
 
 
+def is_numpy(value: Any) -> bool:
+    """Whether a value is an array of NumPy's, which stands for no number."""
+    return isinstance(value, NDARRAY)
+
+
 def wants_calls(kind: Any) -> bool:
     """Whether a class handles calls itself: it says how, and is not `unhandled` by it."""
     handler = getattr(kind, "__torch_function__", None)

@@ -4,7 +4,6 @@ import math
 import warnings
 from typing import Any
 
-from adjoint.backends import is_array
 from adjoint.dtypes import uint8
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.elementwise.comparison import isfinite, isnan, refuse_complex
@@ -48,7 +47,7 @@ def where(
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
-    if not isinstance(condition, Tensor) and not is_array(condition):
+    if not hasattr(condition, "dtype"):
         raise TypeError(f"where(): condition must be a Tensor, not {type(condition).__name__}")
     if condition.dtype is uint8:
         warnings.warn("a condition of uint8 counts as one of bool; use bool", stacklevel=2)

@@ -20,8 +20,7 @@ from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.neural.adaptive_pooling import adaptive_average
 from adjoint.ops.neural.convolution import each
 from adjoint.ops.op import composite, general, linear
-from adjoint.tensors.core import NDARRAY
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, is_numpy
 
 # ---- interpolation ----
 
@@ -262,7 +261,7 @@ def wanted_sizes(
         return wanted, (None,) * count
     scales = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * count
     for scale in scales:
-        if isinstance(scale, (Tensor, NDARRAY, str)):
+        if isinstance(scale, (Tensor, str)) or is_numpy(scale):
             raise TypeError(
                 f"interpolate(): scale_factor must be numbers, not {type(scale).__name__}: take "
                 ".item() of it"
