@@ -1603,6 +1603,9 @@ def can_become(tensor: Tensor, value: Tensor) -> _bool:
 def can_operate(other: Any) -> _bool:
     """Whether an operator can work with this; if not, the other operand is asked."""
 
+def is_numpy(value: Any) -> _bool:
+    """Whether a value is an array of NumPy's, which stands for no number."""
+
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""
 
