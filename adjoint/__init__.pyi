@@ -1659,14 +1659,17 @@ def mvlgamma(input: Tensor, p: _int, *, out: Tensor | None = None) -> Tensor:
 def nan_to_num(
     input: Tensor,
     nan: _float | None = None,
-    posinf: Any = None,
-    neginf: Any = None,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
     *,
     out: Tensor | None = None,
 ) -> Tensor:
     """input with nan replaced by a number, infinities by numbers or the largest finite ones."""
 def nan_to_num_(
-    input: Tensor, nan: _float | None = None, posinf: Any = None, neginf: Any = None
+    input: Tensor,
+    nan: _float | None = None,
+    posinf: _float | None = None,
+    neginf: _float | None = None,
 ) -> Tensor:
     """In-place form of nan_to_num."""
 def nanmean(

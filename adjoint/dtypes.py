@@ -244,8 +244,10 @@ def fitted_integer(number: float, numpy_dtype: Any, wraps: bool = False) -> int:
             raise RuntimeError(f"{number} cannot be converted to type {numpy_dtype}")
         return int(number)
     distance = number - low
-    if 0 <= distance < 1 << bits or bits == 64:  # what int64 can't hold no library takes
+    if 0 <= distance < 1 << bits:
         return number
+    if not -(1 << 63) <= number < 1 << 64:
+        raise OverflowError(f"{number} has more than 64 bits; write it as a float")
     if not wraps and not (low == 0 and -(1 << bits) <= number < 0):
         raise RuntimeError(f"value cannot be converted to type {numpy_dtype} without overflow")
     return distance % (1 << bits) + low

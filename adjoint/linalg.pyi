@@ -65,7 +65,12 @@ def ldl_solve(
 ) -> Tensor:
     """The solution of A @ X = B by the factors and pivots of linalg.ldl_factor."""
 def lstsq(
-    A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None, out: Any = None
+    A: Tensor,
+    B: Tensor,
+    rcond: float | None = None,
+    *,
+    driver: str | None = None,
+    out: Any = None,
 ) -> Any:
     """The X that minimizes the norm of A @ X - B, and facts about the problem."""
 def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None) -> linalg_lu:

@@ -307,7 +307,7 @@ def _variance(
     if unbiased is not None and correction is not None:
         raise AssertionError("give unbiased or correction, not both")
     if correction is None:
-        correction = 0.0 if unbiased is False else 1.0
+        correction = 1.0 if unbiased is None or unbiased else 0.0
     kind = _kind(input, dtype)
     computed = kind if kind.category >= FLOAT else float32
     count = _count(input, dim, True, mask)

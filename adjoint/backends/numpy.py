@@ -453,8 +453,8 @@ class NumpyNamespace(
         if depth > 2 < other.ndim and array.shape[-1] == 1 == other.shape[-2]:
             # Columns by rows: BLAS, called for each pair, takes three times as long or more.
             if array.dtype.char in "fd":
-                return np.einsum("...ik,...kj->...ij", array, other)
-            return array * other
+                return np.einsum("...ik,...kj->...ij", array, other, order="C")
+            return np.multiply(array, other, order="C")
         if depth > 2 < other.ndim and array.shape[-2] >= _ROWS and is_turned(other):
             other = in_order(other)  # BLAS takes half as long again for small matrices that are not
         made = np.matmul(array, other, order="C")

@@ -10,7 +10,14 @@ from typing import Any, get_args, get_origin
 
 _ARRAYS = ("Array", "Tensor")  # by name: those classes belong to higher layers
 # What PyTorch looks at in Python, and so takes for true or false whatever it is.
-_LOOSE_FLAGS = ("center", "get_infos", "inplace", "return_indices")
+_LOOSE_FLAGS = (
+    "antialias",
+    "get_infos",
+    "inplace",
+    "recompute_scale_factor",
+    "return_indices",
+)
+_LOOSE_BY_FUNCTION = {("stft", "center")}
 _LOOSE_FUNCTIONS = ("gaussian_nll_loss", "multi_head_attention_forward")
 _WORDS = {"Array": "a Tensor", "Tensor": "a Tensor", "complex": "a number", "float": "a number"}
 
@@ -37,14 +44,16 @@ def flags_of(function: Any) -> dict[str, bool]:
         name: kind is not bool
         for name, kind in getattr(function, "__annotations__", {}).items()
         if name not in ("return", *_LOOSE_FLAGS) and (kind is bool or kind == bool | None)
+        if (function.__name__, name) not in _LOOSE_BY_FUNCTION
     }
 
 
 def refuse_no_flag(name: str, parameter: str, value: Any, optional: bool) -> None:
-    """Refuse what is neither true nor false; NumPy's own are."""
-    if type(value).__name__ in ("bool", "bool_") or (optional and value is None):
+    """Refuse what is neither True nor False; NumPy's own are not, as in PyTorch."""
+    if type(value) is bool or (optional and value is None):
         return
-    raise TypeError(f"{name}(): argument '{parameter}' must be bool, not {type(value).__name__}")
+    kind = "NumPy's bool; bool() it" if "bool" in type(value).__name__ else type(value).__name__
+    raise TypeError(f"{name}(): argument '{parameter}' must be bool, not {kind}")
 
 
 def _fits(value: Any, kind: Any, strict: bool) -> bool:

@@ -162,6 +162,11 @@ def promotion(op: "Op", values: list[Any]) -> dtype | None:
                 raise TypeError(
                     f"{op.name}(): expected a list of Tensors, got {type(element).__name__} in it"
                 )
+            elif i < op.required:
+                raise TypeError(
+                    f"{op.name}(): argument '{op.parameters[i]}' must be a Tensor or a number, not "
+                    f"{type(value).__name__}"
+                )
     for scalar in scalars:
         if tensors:
             numbers.append(of_python_scalar(scalar.item()))

@@ -310,7 +310,8 @@ def record(
 def can_derive(op: "Op", values: list[Any], results: list[Tensor]) -> bool:
     """Whether results can have a gradient, which all must that rules want one of."""
     if op.converts:
-        kind = values[op.index_of["dtype"]]
+        place = op.index_of.get("dtype", -1)
+        kind = results[0].dtype if place < 0 else values[place]
         if kind is not None and as_dtype(kind).category < FLOAT:
             return False
     for number, result in enumerate(results):

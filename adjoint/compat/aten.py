@@ -94,7 +94,7 @@ def _softmax_backward_data(
 
 def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:
     """The gradient of dropout, from what it kept."""
-    return grad_output * (mask.to(grad_output.dtype) * scale)
+    return grad_output * (mask.to(grad_output.dtype) * float(scale))
 
 
 def _of_greatest(rank: int) -> Any:

@@ -40,6 +40,7 @@ from adjoint.ops.arranging.conversion import (
     to,
 )
 from adjoint.ops.composites import creating, lifting, overridable_by_modes
+from adjoint.ops.plain_numbers import plain_number
 from adjoint.ops.sampling.random import draw_integers, normal_from
 from adjoint.ops.spacing import spaced
 from adjoint.ops.sparse.layers import blank, sparse_of
@@ -659,6 +660,10 @@ def normal(
     mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any
 ) -> Tensor:
     """Normally distributed numbers: with means and deviations of tensors, or of a size."""
+    if size is not None or not isinstance(mean, Tensor):
+        mean = plain_number("normal", "mean", mean, "f")
+    if size is not None or not isinstance(std, Tensor):
+        std = plain_number("normal", "std", std, "f")
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         out = options.pop("out", None)
         if out is None or isinstance(std, Tensor):
@@ -672,7 +677,7 @@ def normal(
         return result
     if size is None:
         raise TypeError("normal() of two numbers needs a size: normal(0.0, 1.0, (2, 3))")
-    if std < 0:
+    if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return _normally(Options("normal", options), shape_of("normal", size), mean, std, generator)
 

@@ -26,12 +26,13 @@ np = numpy_backend.xp
 
 
 def number(value: Any) -> Any:
-    """A Python number from one, from NumPy's, or from a tensor of one element."""
+    """A Python number from one, from NumPy's, or from a 0-d tensor."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, Tensor) and value.requires_grad:
         raise TypeError("expected a number, not a Tensor whose gradient would be lost: .item() it")
-    if isinstance(value, Tensor) or hasattr(value, "item"):
+    sized = isinstance(value, numpy_backend.array_type) or (hasattr(value, "ndim") and value.ndim)
+    if hasattr(value, "item") and not sized:
         return value.item()
     raise TypeError(f"expected a number, got {type(value).__name__}")
 

@@ -47,7 +47,8 @@ def sampled(
     asked = Options(name, options)
     kind = asked.kind()
     if kind.category != FLOAT:
-        raise refusal(f"{name}() expects floating point dtypes, got {kind.name}")
+        odd = NotImplementedError if kind.category > FLOAT and refusal is RuntimeError else refusal
+        raise odd(f"{name}() expects floating point dtypes, got {kind.name}")
     if refusal is ValueError and kind.itemsize == 2:  # the older functions make these too
         raise refusal(f"{name}() expects float32 or float64, got {kind.name}")
     if length < 0:

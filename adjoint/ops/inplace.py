@@ -27,6 +27,8 @@ class InplaceOp(Described):
         if has_others(args, kwargs):
             return offered(self, args, kwargs)
         values = self.op.bind(args, kwargs)
+        if self.op.switches:
+            self.op.refuse_no_flags(values)
         try:
             return apply_inplace(self.op, values, self)
         except TypeError:

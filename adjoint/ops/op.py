@@ -54,12 +54,14 @@ from adjoint.ops.plain_numbers import (
 )
 from adjoint.ops.signatures import Described, answer_of, of_op
 from adjoint.tensors.core import TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, is_numpy
 
 if TYPE_CHECKING:
     from adjoint.call.fused import Fused
 
 DIMS: Final = {"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axes"}
+
+_WHOLE: Final = ("i", "I")  # of plain_numbers.numbers_of
 
 # Other names that arguments may have.
 ALIASES: Final[dict[str, str]] = {"self": "input", **OTHER_WORDS}
@@ -228,7 +230,7 @@ class Op(Described):
     def with_whole_numbers(self, values: list[Any]) -> list[Any] | None:
         """The arguments of a call that was refused, whole numbers as Python's; None if they are."""
         kinds = numbers_of(self.forward)
-        free = [place for place, _ in self.dims if kinds.get(self.parameters[place]) != "i"]
+        free = [place for place, _ in self.dims if kinds.get(self.parameters[place]) not in _WHOLE]
         return whole_numbers(values, free)
 
     def run(self, values: list[Any]) -> Any:
@@ -396,7 +398,9 @@ def from_end(dim: Any, ndim: int) -> Any:
     if type(dim) is int:
         return dim - ndim if 0 <= dim < ndim else dim
     if isinstance(dim, (tuple, list)):
-        return tuple([from_end(each, ndim) for each in dim])
+        return tuple([each if is_numpy(each) else from_end(each, ndim) for each in dim])
+    if is_numpy(dim):
+        raise TypeError("a dimension must be a whole number, not an array; call .item() on it")
     return dim
 
 
@@ -566,7 +570,7 @@ def _constants(op: Op) -> dict[int, str]:
     kinds = numbers_of(op.forward)
     counted = [place for place, _ in op.dims]
     return {
-        place: kinds.get(name, "c")
+        place: kinds.get(name, "C" if op.defaults[place] is None else "c")
         for place, name in enumerate(op.parameters)
         if (name in kinds or name in FACTORS) and place not in op.inputs and place not in counted
     }

@@ -5,7 +5,7 @@ from typing import Any
 from adjoint.nn.parameter import is_lazy
 from adjoint.ops.sparse.layers import Coordinates
 from adjoint.optim.adam import decayed, mixed
-from adjoint.optim.elementwise import ElementwiseOptimizer
+from adjoint.optim.elementwise import ElementwiseOptimizer, refuse_lost
 from adjoint.optim.optimizer import Group, Params, check_fused, check_non_negative
 from adjoint.optim.plans import State
 from adjoint.optim.writes import Writes
@@ -66,7 +66,9 @@ class Adagrad(ElementwiseOptimizer):
         self.step_rows(param, grad, group, writes)
 
     def arrays(self, group: Group) -> State:
-        return {"sum": self.defaults["initial_accumulator_value"]}
+        first = self.defaults["initial_accumulator_value"]
+        refuse_lost("initial_accumulator_value", first)
+        return {"sum": first}
 
     def numbers(self, xp: Any, group: Group, counters: Any, fresh: bool) -> dict[str, Any]:
         step = counters["step"] = counters["step"] + 1
@@ -279,6 +281,7 @@ class Rprop(ElementwiseOptimizer):
         super().__init__(params, defaults)
 
     def arrays(self, group: Group) -> State:
+        refuse_lost("lr", group["lr"])
         return {"prev": 0.0, "step_size": float(group["lr"])}
 
     def numbers(self, xp: Any, group: Group, counters: Any, fresh: bool) -> dict[str, Any]:

@@ -231,6 +231,8 @@ class ElementwiseOptimizer(Optimizer):
         writes = Writes(self._spare)
         for number, group in enumerate(self.param_groups):
             params = with_gradients(group["params"])
+            if not group["differentiable"]:
+                refuse_lost("weight_decay", group.get("weight_decay"))
             if group.get("fused"):
                 check_fused_params(params)
             if not all_plain(params):
@@ -590,6 +592,15 @@ def refuse_sparse_state(param: Any, state: State) -> None:
                 f"the gradient of a parameter of shape {list(param.shape)} is dense, and its "
                 f"{name} sparse: the two can't be added. Give one kind of gradients"
             )
+
+
+def refuse_lost(name: str, setting: Any) -> None:
+    """Refuse a setting that needs a gradient which a step would not compute."""
+    if isinstance(setting, Tensor) and setting.requires_grad:
+        raise TypeError(
+            f"{name} needs a gradient, which this optimizer does not compute: detach() it; that of "
+            "weight_decay is kept with differentiable=True"
+        )
 
 
 def floats(numbers: dict[str, Any]) -> dict[str, Any]:

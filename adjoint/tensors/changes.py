@@ -85,6 +85,11 @@ def apply_inplace(op: "Op", values: list[Any], function: Any = None, checked: bo
     if op.dims:
         values = op.counted_from_end(values)
     recording = is_recording() and any(needs(v) for v in values)
+    if recording and op.inputs and not op.converts and not is_floating(target.array):
+        raise RuntimeError(
+            f"{op.name}_(): the tensor to change is of {target.dtype.name}, which can't have the "
+            "gradient that an argument needs: convert it, or detach() the argument"
+        )
     constant = op.constant and len(tensors) == 1  # a number; PyTorch refuses a tensor of one
     check_inplace(op.name + "_", target, constant, recording and bool(op.inputs), op.rewrites)
     backend = common_backend(op, tensors)

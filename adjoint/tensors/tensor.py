@@ -134,10 +134,17 @@ class Tensor(TensorCore):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if type(value) is not bool:
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> "Tensor":
         """Start or stop computing gradients for a leaf."""
+        if type(requires_grad) is not bool:
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         if self.node is not None:
             if requires_grad:
                 return self
@@ -752,6 +759,11 @@ def can_become(tensor: Tensor, value: Tensor) -> bool:
 def can_operate(other: Any) -> bool:
     """Whether an operator can work with this; if not, the other operand is asked."""
     return isinstance(other, (Tensor, bool, int, float, complex)) or lookup(type(other)) is not None
+
+
+def is_numpy(value: Any) -> bool:
+    """Whether a value is an array of NumPy's, which stands for no number."""
+    return isinstance(value, NDARRAY)
 
 
 def wants_calls(kind: Any) -> bool:

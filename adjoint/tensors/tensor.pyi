@@ -1010,11 +1010,11 @@ class Tensor(TensorCore):
     def mvlgamma_(self, p: _int) -> Self:
         """In-place form of mvlgamma."""
     def nan_to_num(
-        self, nan: _float | None = None, posinf: Any = None, neginf: Any = None
+        self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
     ) -> Tensor:
         """input with nan replaced by a number, infinities by numbers or the largest finite ones."""
     def nan_to_num_(
-        self, nan: _float | None = None, posinf: Any = None, neginf: Any = None
+        self, nan: _float | None = None, posinf: _float | None = None, neginf: _float | None = None
     ) -> Self:
         """In-place form of nan_to_num."""
     def nanmean(self, dim: Any = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
@@ -1602,6 +1602,9 @@ def can_become(tensor: Tensor, value: Tensor) -> _bool:
 
 def can_operate(other: Any) -> _bool:
     """Whether an operator can work with this; if not, the other operand is asked."""
+
+def is_numpy(value: Any) -> _bool:
+    """Whether a value is an array of NumPy's, which stands for no number."""
 
 def plain(array: Any) -> TensorCore:
     """A tensor without history; as a function it is quicker to call than the class."""

@@ -47,6 +47,66 @@ CALLS = {
         x[None, None], 4, mode="bilinear", align_corners="yes"
     ),
     "a mode that is a list": lambda t, x: t.div(x, x, rounding_mode=["floor"]),
+    "NumPy's truth for greatest keepdim": lambda t, x: t.argmax(x, 0, np.bool_(True)),
+    "NumPy's truth for requires_grad": lambda t, x: x.requires_grad_(np.bool_(True)),
+    "NumPy's truth for a count": lambda t, x: x.chunk(np.bool_(True)),
+    "a number for requires_grad": lambda t, x: setattr(x, "requires_grad", 1),
+    "a tensor for copy": lambda t, x: x.to(t.float64, copy=t.tensor(True)),
+    "a tensor for non_blocking": lambda t, x: x.to(t.float64, t.tensor(True)),
+    "a tensor for accumulate": lambda t, x: x.put_(t.tensor([0]), t.ones(1), t.tensor(True)),
+    "a tensor for include_self": lambda t, x: x.scatter_reduce_(
+        0, t.tensor([[0]]), x, "sum", include_self=t.tensor(True)
+    ),
+    "a vector for a length": lambda t, x: x.chunk(t.tensor([2])),
+    "a vector for a size": lambda t, x: x.topk(t.tensor([2])),
+    "a vector for a value": lambda t, x: t.full((2,), t.tensor([2.0])),
+    "an array for a size": lambda t, x: x.topk(np.array(2)),
+    "an array for a dimension": lambda t, x: x.cumsum(np.array(0)),
+    "an array for a factor": lambda t, x: x.add(x, alpha=np.array(2.0)),
+    "an array for eps": lambda t, x: t.nn.functional.layer_norm(x, (3,), eps=np.array(0.1)),
+    "an array for an end": lambda t, x: t.arange(np.array(3)),
+    "nothing for a factor": lambda t, x: x.add(x, alpha=None),
+    "nothing for an order": lambda t, x: t.dist(x, x, None),
+    "nothing for a value": lambda t, x: x.fill_(None),
+    "nothing for a masked value": lambda t, x: x.masked_fill_(x > 1, None),
+    "nothing for an operand": lambda t, x: t.eq(x, None),
+    "nothing for a choice": lambda t, x: t.where(x > 1, None, 1.0),
+    "a text for a choice": lambda t, x: t.where(x > 1, x, "1"),
+    "a text for a value": lambda t, x: x.fill_("2"),
+    "nothing, compared": lambda t, x: x == None,  # noqa: E711
+    "a number for unsafe pieces": lambda t, x: x.unsafe_split(t.tensor(2.0)),
+    "a name for a scale": lambda t, x: t.nn.functional.interpolate(x[None], scale_factor="2"),
+    "an array for a scale": lambda t, x: t.nn.functional.interpolate(
+        x[None], scale_factor=np.array(2.0)
+    ),
+    "a truth for a condition": lambda t, x: t.where(True, 1, 2),
+    "a number for a question": lambda t, x: t.is_nonzero(3),
+    "a number for istft's center": lambda t, x: t.istft(
+        t.stft(x[0], 2, center=1, return_complex=True), 2, center=1
+    ),
+    "complex numbers for a window": lambda t, x: t.hann_window(4, dtype=t.complex64),
+    "whole numbers for a window": lambda t, x: t.hann_window(4, dtype=t.int32),
+    "a name for a start": lambda t, x: x.narrow(0, "1", 1),
+    "a truth for a start": lambda t, x: x.narrow(0, True, 1),
+    "no number for a deviation": lambda t, x: t.normal(0.0, np.nan, (2,)),
+    "no number for a scale": lambda t, x: x.cauchy_(0.0, np.nan),
+    "no number for a rate": lambda t, x: x.exponential_(np.nan),
+    "no number for a spread": lambda t, x: x.log_normal_(0.0, np.nan),
+    "no number for a distance": lambda t, x: t.cdist(x, x, np.nan),
+    "no number for an order": lambda t, x: x.renorm(np.nan, 0, 1.0),
+    "no number for a norm": lambda t, x: x.renorm(2, 0, np.nan),
+    "no number for a tolerance": lambda t, x: t.allclose(x, x, atol=np.nan),
+    "no number for delta": lambda t, x: t.nn.functional.huber_loss(x, x, delta=np.nan),
+    "a mean with a gradient and a size": lambda t, x: t.normal(
+        t.tensor(2.0, requires_grad=True), 0.0, (2,)
+    ),
+    "nothing for antialias": lambda t, x: t.nn.functional.interpolate(
+        x[None], scale_factor=2, antialias=None
+    ),
+    "64 bits and a sign": lambda t, x: x.long().fill_(2**63),
+    "64 bits and a sign, masked": lambda t, x: x.long().masked_fill(x > 1, 2**63),
+    "64 bits and a sign, by index": lambda t, x: x.long().index_fill(0, t.tensor([0]), 2**63),
+    "70 bits": lambda t, x: x.long() + 2**70,
 }
 
 
@@ -90,6 +150,8 @@ NUMBERS = {
     "isclose": lambda F, x, t: x.isclose(x, t),
     "add": lambda F, x, t: x.add(x, alpha=t),
     "new_full": lambda F, x, t: x.new_full((2,), t),
+    "nan_to_num, infinities": lambda F, x, t: x.nan_to_num(0.0, t, t),
+    "bernoulli": lambda F, x, t: x.detach().bernoulli(t),
     "norm": lambda F, x, t: x.norm(t),
     "dist": lambda F, x, t: x.dist(x, t),
     "renorm": lambda F, x, t: x.renorm(2, 0, t),
@@ -131,6 +193,60 @@ def test_factories_take_no_such_numbers_either(name, torch):
             FACTORIES[name](library, t)
         assert FACTORIES[name](library, t.detach()).requires_grad is False
         assert library.linspace(0, t, 2).tolist() == [0.0, 3.0]
+
+
+MATRICES = {
+    "lstsq": lambda lib, x, t: lib.linalg.lstsq(x, x, rcond=t).solution,
+    "gradient": lambda lib, x, t: lib.gradient(x, spacing=t)[0],
+    "sampled_addmm": lambda lib, x, t: lib.sparse.sampled_addmm(
+        x.to_sparse_csr(), x, x, beta=t, alpha=t
+    ).to_dense(),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_bounds_distances_and_factors_are_none_either(name, torch):
+    answers = []
+    for library in (compat, torch):
+        x = library.tensor([[2.0, 1.0], [1.0, 3.0]])
+        with pytest.raises(TypeError):
+            MATRICES[name](library, x, library.tensor(0.25, requires_grad=True))
+        answers.append(MATRICES[name](library, x, library.tensor(0.25, dtype=library.float64)))
+    ours, theirs = answers
+    assert str(ours.dtype).rpartition(".")[2] == str(theirs.dtype).rpartition(".")[2]
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), atol=1e-5)
+
+
+WRITES = {
+    "fill_": lambda x, value: x.fill_(value),
+    "index_fill_": lambda x, value: x.index_fill_(0, type(x)([1]).long(), value),
+    "masked_fill_": lambda x, value: x.masked_fill_(x > 1, value),
+    "x[0] = value": lambda x, value: x.__setitem__(0, value),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_whole_numbers_take_no_value_whose_gradient_they_would_lose(name, torch):
+    for library in (compat, torch):  # which refuses as soon as the numbers are used
+        x = library.arange(4)
+        with pytest.raises(RuntimeError):
+            WRITES[name](x, library.tensor(1.5, requires_grad=True))
+            x.sum().backward()
+        WRITES[name](library.arange(4), library.tensor(1.5))
+    x = compat.arange(4)
+    with pytest.raises(RuntimeError, match="can't have the gradient"):
+        WRITES[name](x, compat.tensor(1.5, requires_grad=True))
+    assert x.tolist() == [0, 1, 2, 3]
+    assert x.copy_(compat.ones(4, requires_grad=True)).tolist() == [1] * 4
+
+
+def test_chances_drawn_by_have_the_gradient_0(torch):
+    for library in (compat, torch):
+        chance = library.tensor(0.5, requires_grad=True)
+        drawn = library.ones(3).bernoulli_(chance)
+        assert type(drawn.grad_fn).__name__ == "BernoulliBackward1"
+        drawn.sum().backward()
+        assert chance.grad.item() == 0.0
 
 
 def test_scale_factors_are_no_tensors(torch):
@@ -255,6 +371,68 @@ def test_a_tensor_of_whole_numbers_keeps_the_type(value, torch):
         x = library.ones(3)
         assert library.nn.functional.softplus(x, library.tensor(value)).dtype is library.float32
         assert library.nn.functional.softshrink(x, library.tensor(value)).dtype is library.float32
+
+
+PLACED = {
+    "scatter": lambda t, x, n: x.scatter(0, t.tensor([[1]]), n),
+    "normal, of means": lambda t, x, n: t.normal(x, 0 * n),
+    "normal, of deviations": lambda t, x, n: t.normal(n, 0 * x),
+    "normal, of a tensor": lambda t, x, n: t.normal(t.tensor(2.0), 0 * n, (2,)),
+    "masked.std": lambda t, x, n: t.masked.std(x, 0, unbiased=0 * n),
+    "sum": lambda t, x, n: x.sum([np.array(1)]),
+}
+
+
+@pytest.mark.parametrize("value", [np.int64(3), np.float32(3), 3])
+@pytest.mark.parametrize("name", PLACED)
+def test_numbers_of_numpy_among_tensors(name, value, torch):
+    ours, theirs = (
+        PLACED[name](t, t.tensor([[0.5, 2.0], [3.0, 0.25]]), value) for t in (compat, torch)
+    )
+    assert str(ours.dtype).rpartition(".")[2] == str(theirs.dtype).rpartition(".")[2]
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5)
+
+
+COUNTED = {
+    "celu": lambda t, x, n: t.nn.functional.celu(x, n),
+    "add": lambda t, x, n: x.add(x, alpha=n),
+    "addr": lambda t, x, n: t.addr(x, x[0], x[0], beta=n, alpha=n),
+    "margin_ranking_loss": lambda t, x, n: t.nn.functional.margin_ranking_loss(
+        x.long(), x.long(), x.long(), n, reduction="none"
+    ),
+    "layer_norm": lambda t, x, n: t.nn.functional.layer_norm(x, (2,), eps=n),
+    "logit": lambda t, x, n: x.logit(n),
+    "LayerNorm": lambda t, x, n: t.nn.LayerNorm(2 * n)(x) if type(n) is np.int64 else x,
+    "ZeroPad1d": lambda t, x, n: t.nn.ZeroPad1d(n)(x) if type(n) is np.int64 else x,
+    "Unflatten": lambda t, x, n: t.nn.Unflatten(n, (2, 1))(x) if type(n) is np.int64 else x,
+}
+
+
+@pytest.mark.parametrize("value", [np.bool_(True), np.int64(1), np.complex128(1), 1, 1.0])
+@pytest.mark.parametrize("name", COUNTED)
+def test_numbers_in_the_place_of_parts(name, value, torch):
+    answers = []
+    for library in (compat, torch):
+        try:
+            answer = COUNTED[name](library, library.tensor([[0.5, 2.0], [3.0, 0.25]]), value)
+        except Exception as error:  # any error is an outcome to be compared
+            answers.append((type(error).__name__, None))
+        else:
+            answers.append((str(answer.dtype).rpartition(".")[2], answer.tolist()))
+    ours, theirs = answers
+    if (name, type(value)) == ("add", np.complex128):  # a real number all the same
+        assert (ours[0], theirs[0]) == ("float32", "RuntimeError")
+        return
+    assert ours[0] == theirs[0]
+    if theirs[1] is not None:
+        np.testing.assert_allclose(ours[1], theirs[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("eps", [0.1, 0.5, 0.8, 1.0])
+def test_bounds_of_logit_that_cross(eps, torch):
+    points = [-1.0, 0.0, 0.05, 0.4, 0.9, 1.0, float("nan")]
+    ours, theirs = (t.tensor(points).logit(eps).tolist() for t in (compat, torch))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
 
 
 def test_a_list_is_no_factor(torch):

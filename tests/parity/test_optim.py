@@ -489,3 +489,26 @@ def test_an_optimizer_around_another(torch):
         return log, parameter.tolist(), around._zero_grad_profile_name, tables
 
     assert outcome(compat) == outcome(torch)
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        *[(name, "weight_decay") for name in ("Adam", "Adamax", "RAdam", "NAdam", "RMSprop")],
+        *[(name, "weight_decay") for name in ("Adagrad", "Adadelta", "ASGD")],
+        ("Rprop", "lr"),
+        ("Adagrad", "initial_accumulator_value"),
+    ],
+)
+def test_a_setting_whose_gradient_would_be_lost(torch, name, setting):
+    for library in (compat, torch):
+        for needs in (True, False):
+            param = library.ones(2, requires_grad=True)
+            param.grad = library.ones(2)
+            value = library.tensor(0.1, requires_grad=needs)
+            if not needs:
+                getattr(library.optim, name)([param], **{setting: value}).step()
+                continue
+            with pytest.raises(TypeError):
+                getattr(library.optim, name)([param], **{setting: value}).step()
+            assert param.tolist() == [1.0, 1.0]

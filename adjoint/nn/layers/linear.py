@@ -123,8 +123,6 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
-        if not isinstance(dim, int):
-            raise TypeError(f"Unflatten: dim must be an int, got {type(dim).__name__}")
         if not isinstance(unflattened_size, (tuple, list)):
             raise TypeError(
                 f"Unflatten: unflattened_size must be a tuple of ints, got "

@@ -1,6 +1,7 @@
 """Normalisation as layers."""
 
 import warnings
+from numbers import Integral
 from typing import Any, ClassVar
 
 from adjoint.call.context import current
@@ -305,7 +306,9 @@ class GroupNorm(_Scaled):
 
 
 def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
-    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if isinstance(normalized_shape, Integral):
+        return (int(normalized_shape),)
+    return tuple(normalized_shape)
 
 
 class LayerNorm(_Scaled):

@@ -1,5 +1,6 @@
 """Borders around sequences, images and volumes, as layers."""
 
+from numbers import Integral
 from typing import Any, ClassVar
 
 from adjoint.nn import functional
@@ -16,7 +17,7 @@ class _Pad(Stateless):
     def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
         """A width for each side."""
         width = given["padding"]
-        sides = (width,) * 2 * self.count if isinstance(width, int) else tuple(width)
+        sides = (int(width),) * 2 * self.count if isinstance(width, Integral) else tuple(width)
         return {**given, "padding": sides}
 
     def forward(self, input: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from numbers import Real
 from typing import Any, ClassVar
 
 from adjoint.call.context import current
@@ -143,7 +144,8 @@ class RNNBase(Module):
     def _check(self) -> None:
         for name in ("input_size", "hidden_size", "num_layers"):
             value = getattr(self, name)
-            if not isinstance(value, int):
+            # PyTorch wants Python's own for the first two; range() takes others for the third.
+            if not (hasattr(value, "__index__") if name == "num_layers" else type(value) is int):
                 raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
             if value <= 0:
                 raise ValueError(f"{name} must be greater than zero, got {value}")
@@ -151,7 +153,7 @@ class RNNBase(Module):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} should be of type bool, got: {getattr(self, name)!r}")
         rate = self.dropout
-        if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate <= 1:
+        if isinstance(rate, bool) or not isinstance(rate, Real) or not 0 <= rate <= 1:
             raise ValueError(f"dropout should be a number in range [0, 1], got {rate!r}")
         if rate and self.num_layers == 1:
             warnings.warn(

@@ -5,6 +5,7 @@ from typing import Any
 
 from adjoint.backends import backend_for, backend_of
 from adjoint.backends.numpy import host
+from adjoint.call.argument_types import refuse_no_flag
 from adjoint.call.context import current
 from adjoint.call.promotion import channels_last as lies_last
 from adjoint.call.rule import FRONT
@@ -167,6 +168,7 @@ def _copied_each(input_each: Any, input_shape: Any, src: Any, src_batched: bool)
     mutate=_write,
     inplace=True,
     aligned=True,
+    converts=True,
     node_name="CopyBackwards",
     home=None,
 )
@@ -244,6 +246,9 @@ def requested(args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
         raise TypeError(f"to() takes a dtype after the device, got {kind!r}")
     if isinstance(options.get("non_blocking"), (device, str)):
         raise TypeError("to() takes the device before the dtype: to(device, dtype)")
+    for name in names[2:]:
+        if type(options.get(name, False)) is not bool:
+            refuse_no_flag("to", name, options[name], False)
     return options
 
 

@@ -122,7 +122,8 @@ def _copied_parts(
 
 def _public(name: str, function: Any, call: Any, method: bool) -> Any:
     """The call, declared under its name and shown as the view function is."""
-    call.__wrapped__ = function  # whose signature it has
+    call.__wrapped__ = function  # whose signature it has, and whose kinds of arguments
+    call.__annotations__ = dict(getattr(function, "__annotations__", {}))
     call.__name__ = call.__qualname__ = name
     shown_by = name.removesuffix("_copy").removeprefix("unsafe_")
     call.__doc__ = f"A copy of what {shown_by} shows."

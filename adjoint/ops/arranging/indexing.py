@@ -160,6 +160,8 @@ def place(xp: Any, input: Array, shape: Any, index: Any) -> Array:
 
 def as_value(xp: Any, value: Any, kind: Any) -> Any:
     """A number or array as an array of the data type it is written into."""
+    if value is None or isinstance(value, str):
+        raise TypeError(f"the value must be a number or a Tensor, not {value!r}")
     if isinstance(value, complex) and kind.kind not in "cWb":
         value = as_real(value)
     if isinstance(value, complex) and kind.kind not in "cWb":

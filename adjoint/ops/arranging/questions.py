@@ -27,6 +27,8 @@ def is_neg(input: Tensor) -> bool:
 @composite
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not zero."""
+    if not isinstance(input, Tensor):
+        raise TypeError(f"is_nonzero(): input must be a Tensor, not {type(input).__name__}")
     return bool(input)
 
 

@@ -1,5 +1,6 @@
 """Writing where an index tensor names along a dimension: scatter and scatter_reduce."""
 
+from numbers import Number
 from typing import Any
 
 from adjoint.dtypes import refuse_kinds
@@ -100,6 +101,8 @@ def scatter(
         raise TypeError("expected src, a tensor, or value, a number")
     if not index.size:
         return xp.array(input)
+    if isinstance(source, Number) and hasattr(source, "item"):  # NumPy's
+        source = source.item()
     number = isinstance(source, (bool, int, float, complex))
     if not number:
         same_dtype("src", input, source)

@@ -413,9 +413,10 @@ def _first(start: Any) -> int:
             "narrow(): start must be an integer or a 0-d integer tensor, got "
             f"{start.dtype.name} of {start.ndim} dimensions"
         )
-    if isinstance(start, float):
-        raise TypeError(f"narrow(): start must be an integer, got {start}")
-    return int(start)
+    if isinstance(start, Tensor):
+        return int(start)
+    refuse_truth("narrow(): start", start)
+    return operator.index(start)
 
 
 @composite
@@ -494,13 +495,6 @@ def split_lengths(
         refuse_truth("split(): the size of a piece", *split_size_or_sections[:1])
         return tensor, tuple(map(operator.index, split_size_or_sections)), dim
     refuse_truth("split(): the size of a piece", split_size_or_sections)
-    if isinstance(split_size_or_sections, Tensor):  # of any type, as in PyTorch
-        if split_size_or_sections.array.size != 1:
-            raise TypeError(
-                "split(): the size of the pieces must be one number, not a Tensor of shape "
-                f"{list(split_size_or_sections.shape)}; give sizes as a list: .tolist()"
-            )
-        split_size_or_sections = int(split_size_or_sections)
     size = operator.index(split_size_or_sections)
     if size < 0 or (size == 0 and length):
         raise RuntimeError(f"split(): the size of a piece must be positive, got {size}")
@@ -510,6 +504,13 @@ def split_lengths(
 @composite
 def split(tensor: Value, split_size_or_sections: Any, dim: int = 0) -> Values:
     """A tuple of views of one length, or of the given lengths, along dim."""
+    if isinstance(split_size_or_sections, Tensor):  # of any type, as in PyTorch
+        if split_size_or_sections.array.size != 1:
+            raise TypeError(
+                "split(): the size of the pieces must be one number, not a Tensor of shape "
+                f"{list(split_size_or_sections.shape)}; give sizes as a list: .tolist()"
+            )
+        split_size_or_sections = int(split_size_or_sections)
     return split_with_sizes(*split_lengths(tensor, split_size_or_sections, dim))
 
 

@@ -391,5 +391,7 @@ def addcdiv(xp: Any, input: Array, tensor1: Array, tensor2: Array, *, value: Any
     """input + value * tensor1 / tensor2."""
     if tensor1.dtype.kind in "iub":
         raise RuntimeError("addcdiv does not divide integers; convert with .to(...) first")
+    if isinstance(value, bool):
+        value = int(value)
     quotient = xp.divide(tensor1, tensor2)
     return xp.add(input, quotient if value == 1 else _scaled(xp, quotient, value))

@@ -210,7 +210,7 @@ def isclose(
 ) -> Array:
     """Whether the elements differ by at most atol + rtol * |other|."""
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if value < 0:
+        if not value >= 0:
             raise RuntimeError(f"isclose(): {name} must not be negative, got {value}")
     if input.dtype.kind in "iu" and not (rtol or atol):
         return xp.equal(input, other)  # floats would not tell large ones apart

@@ -47,6 +47,8 @@ def where(
     """input where condition holds, other elsewhere; alone, the indices where condition holds."""
     if input is None and other is None:
         return condition.nonzero(as_tuple=True)
+    if not hasattr(condition, "dtype"):
+        raise TypeError(f"where(): condition must be a Tensor, not {type(condition).__name__}")
     if condition.dtype is uint8:
         warnings.warn("a condition of uint8 counts as one of bool; use bool", stacklevel=2)
         condition = condition != 0
@@ -206,7 +208,11 @@ def clamp_max(xp: Any, input: Array, max: Operand) -> Array:
     inplace="function",
 )
 def nan_to_num(
-    xp: Any, input: Array, nan: float | None = None, posinf: Any = None, neginf: Any = None
+    xp: Any,
+    input: Array,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
 ) -> Array:
     """input with nan replaced by a number, infinities by numbers or the largest finite ones."""
     if input.dtype.name == "bfloat16":  # none of NumPy's own types, so that it knows no limits

@@ -7,7 +7,7 @@ from adjoint.call.arguments import conj
 from adjoint.call.half_precision import is_half
 from adjoint.dtypes import FLOAT, can_cast, category_of, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
-from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.conversion import clone, contiguous
 from adjoint.ops.elementwise.arithmetic import add, sgn, sub
 from adjoint.ops.elementwise.powers import exp, log, log1p
 from adjoint.ops.elementwise.selection import where
@@ -202,7 +202,7 @@ def mvlgamma(input: Value, p: int) -> Value:
     total = lgamma(input)
     for j in range(1, p):
         total = add(total, lgamma(sub(input, j / 2)))
-    return add(total, p * (p - 1) / 4 * math.log(math.pi))
+    return contiguous(add(total, p * (p - 1) / 4 * math.log(math.pi)))
 
 
 @composite(home="Tensor")
@@ -350,7 +350,7 @@ def _logit_rule(grad: Value, input: Value, eps: float | None) -> Value:
 def logit(xp: Any, input: Array, eps: float | None = None) -> Array:
     """log(p / (1 - p)), the inverse of sigmoid; with eps, p is kept in [eps, 1 - eps]."""
     if eps is not None:
-        input = xp.clip(input, eps, 1 - eps)
+        input = xp.where(input < eps, eps, xp.where(input > 1 - eps, 1 - eps, input))
     return xp.log(xp.divide(input, 1 - input))
 
 

@@ -175,7 +175,7 @@ def pdist(input: Value, p: float = 2.0) -> Value:
     refuse_kinds("pdist", input, "c")
     if input.ndim != 2:
         raise RuntimeError(f"pdist(): expected a matrix, got shape {list(input.shape)}")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError(f"pdist(): p must not be negative, got {p}")
     count = input.shape[0]
     if has_products(input, input, p):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from adjoint.call.out import write_out
 from adjoint.call.rule import MATRICES
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import strided
+from adjoint.ops.arranging.conversion import contiguous, strided
 from adjoint.ops.arranging.shape import expand, transpose
 from adjoint.ops.matrices.decompositions import (
     linalg_cholesky,
@@ -187,7 +187,7 @@ def svd_lowrank(
         return U, S, V
     basis = _range_basis(shifted, rank, count)
     U, S, Vh = linalg_svd(matmul(mH(basis), shifted), False)
-    return matmul(basis, U), S, mH(Vh)
+    return matmul(basis, U), S, contiguous(mH(Vh))
 
 
 @composite(method=False)

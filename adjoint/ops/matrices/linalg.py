@@ -389,6 +389,7 @@ def _to_matrix(back: Value, result: Value, left: bool) -> Value:
 @general(
     joint=("A B", _solve_rule),
     hides=True,
+    ordered=True,
     node_name="LinalgSolveExBackward0",
     home=None,
     autocast="float32",
@@ -582,7 +583,9 @@ class Lstsq(NamedTuple):
 
 
 @composite(home="linalg")
-def linalg_lstsq(A: Value, B: Value, rcond: Any = None, *, driver: str | None = None) -> Any:
+def linalg_lstsq(
+    A: Value, B: Value, rcond: float | None = None, *, driver: str | None = None
+) -> Any:
     """The X that minimizes the norm of A @ X - B, and facts about the problem."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"lstsq: driver must be gels, gelsy, gelsd or gelss, got {driver!r}")

@@ -198,7 +198,7 @@ def cdist(x1: Value, x2: Value, p: float = 2.0, compute_mode: str | None = None)
     refuse_kinds("cdist", x1, "ciu")
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"cdist: expected matrices of equal width, got {shapes_of(x1, x2)}")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError(f"cdist: p must not be negative, got {p}")
     same_kind("cdist", x1, x2=x2)
     if compute_mode != "donot_use_mm_for_euclid_dist" and has_products(x1, x2, p):

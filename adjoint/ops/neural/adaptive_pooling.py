@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+from numbers import Number
 from typing import Any
 
 from adjoint.backends.numpy import host
@@ -251,9 +252,8 @@ def fractional_sizes(
         raise ValueError(f"{name}(): give output_size or output_ratio")
     own = input.shape[-count:]
     if output_size is None:
-        ratios = (
-            output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * count
-        )
+        single = isinstance(output_ratio, Number)
+        ratios = (output_ratio,) * count if single else tuple(output_ratio)
         if len(ratios) != count:
             raise ValueError(
                 f"{name}(): output_ratio must be a number or {count} numbers, got {list(ratios)}"

@@ -234,7 +234,7 @@ def huber_loss(
     refuse_kinds("huber_loss", input, "ciu")
     _warn_of_broadcast("huber_loss", input, target)
     check_reduction(reduction)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError(f"huber_loss(): delta must be positive, got {delta}")
     losses = huber_error(input, target, float(delta)).to(input.dtype)
     if weight is not None:
@@ -257,7 +257,7 @@ def smooth_l1_loss(
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("smooth_l1_loss", input, target)
     check_reduction(reduction)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError(f"smooth_l1_loss(): beta must not be negative, got {beta}")
     if beta == 0:
         return reduced(abs(input - target), reduction)
@@ -545,7 +545,7 @@ def margin_ranking_loss(
             f"margin_ranking_loss(): all tensors must have as many dimensions, got shapes "
             f"{list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}"
         )
-    return reduced(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+    return reduced(clamp_min(-target * (input1 - input2) + float(margin), 0), reduction)
 
 
 @composite(

@@ -11,7 +11,7 @@ from adjoint.call.promotion import channels_last
 from adjoint.call.rule import FOLD, FRONT
 from adjoint.dtypes import bfloat16, float16, float32, refuse_kinds, uint8
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import clone, following, to
+from adjoint.ops.arranging.conversion import clone, contiguous_format, following, to
 from adjoint.ops.arranging.shape import reshape
 from adjoint.ops.composites import overridable
 from adjoint.ops.dims import normal_dim
@@ -20,7 +20,7 @@ from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.neural.adaptive_pooling import adaptive_average
 from adjoint.ops.neural.convolution import each
 from adjoint.ops.op import composite, general, linear
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, is_numpy
 
 # ---- interpolation ----
 
@@ -261,8 +261,11 @@ def wanted_sizes(
         return wanted, (None,) * count
     scales = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * count
     for scale in scales:
-        if isinstance(scale, Tensor):
-            raise TypeError("interpolate(): scale_factor must be numbers, not a Tensor: .item() it")
+        if isinstance(scale, (Tensor, str)) or is_numpy(scale):
+            raise TypeError(
+                f"interpolate(): scale_factor must be numbers, not {type(scale).__name__}: take "
+                ".item() of it"
+            )
     scales = tuple(map(float, scales))
     if len(scales) != count:
         raise ValueError(f"interpolate(): scale_factor must be {count} numbers, got {scales}")
@@ -353,7 +356,7 @@ def resized(
             if wanted[dim - 2] != input.shape[dim] or scales[dim - 2] not in (None, 1.0):
                 rest = (kind, wanted[dim - 2], bool(align_corners), scales[dim - 2])
                 out = resample_bytes(out, dim, *rest)
-        return clone(out) if out is input else out
+        return _same_size(out) if out is input else out
     if input.dtype is uint8 and not kind.startswith("nearest"):
         options = (wanted, scales, mode, align_corners, antialias)
         return clamp(round(resized(to(input, float32), *options)), 0, 255).to(uint8)
@@ -366,7 +369,12 @@ def resized(
             out = resample(out, dim, kind, n, bool(align_corners), scale)
     if half:
         return to(out, input.dtype)
-    return clone(out) if out is start else out
+    return _same_size(out) if out is start else out
+
+
+def _same_size(input: Any) -> Any:
+    """A copy that lies in order, or as images in channels_last memory do."""
+    return following(clone(input, memory_format=contiguous_format), input)
 
 
 # ---- pixels in another order ----

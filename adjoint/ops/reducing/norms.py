@@ -7,7 +7,7 @@ from adjoint.call.arguments import conj, holds_complex
 from adjoint.call.out import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.conversion import clone, contiguous
 from adjoint.ops.arranging.shape import narrow
 from adjoint.ops.arranging.writing import fill
 from adjoint.ops.batch_rules import reduced
@@ -151,14 +151,14 @@ def dist(input: Value, other: Value, p: float = 2) -> Value:
 def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
     maxnorm = maxnorm.item() if isinstance(maxnorm, Tensor) else maxnorm
-    return input * _scale(_norms(input, p, dim, maxnorm), maxnorm)
+    return contiguous(input * _scale(_norms(input, p, dim, maxnorm), maxnorm))
 
 
 def _norms(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """The norms of the slices along dim, which are not to exceed maxnorm."""
-    if p <= 0:
+    if not p > 0:
         raise RuntimeError(f"renorm: p must be positive, not {p}")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: maxnorm must be >= 0, not {maxnorm}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: the input needs at least 2 dimensions, got {input.ndim}")

@@ -18,6 +18,7 @@ from adjoint.ops.elementwise.powers import sqrt
 from adjoint.ops.elementwise.selection import clamp
 from adjoint.ops.matrices.matmul import matmul
 from adjoint.ops.op import composite, general
+from adjoint.ops.plain_numbers import plain_number
 from adjoint.ops.reducing.cumulative import cumsum, widened
 from adjoint.ops.reducing.reduction import any, mean, sum
 from adjoint.tensors.concrete import has_values
@@ -234,7 +235,7 @@ def cumulative_trapezoid(
 def _spacings(spacing: Any, dims: list[int], shape: Any) -> list[Any]:
     """For each dim the distance of samples: a number, or the places of all of them."""
     if not isinstance(spacing, (tuple, list)):
-        return [1.0 if spacing is None else spacing] * len(dims)
+        return [1.0 if spacing is None else _distance(spacing)] * len(dims)
     if len(spacing) != len(dims):
         raise RuntimeError(
             f"gradient: {len(spacing)} spacings for {len(dims)} dimensions: give one, or one each"
@@ -245,7 +246,12 @@ def _spacings(spacing: Any, dims: list[int], shape: Any) -> list[Any]:
                 f"gradient: the places of dim {dim} must be a vector of {shape[dim]} numbers, got "
                 f"shape {list(places.shape)}"
             )
-    return list(spacing)
+    return [each if getattr(each, "ndim", 0) else _distance(each) for each in spacing]
+
+
+def _distance(spacing: Any) -> Any:
+    """The distance of samples: a number, also one that a tensor without history holds."""
+    return plain_number("gradient", "spacing", spacing, "c")
 
 
 def _slope_at_edge(near: Any, step: Any, next_step: Any) -> Any:

@@ -23,6 +23,7 @@ from adjoint.ops.composites import overridable
 from adjoint.ops.elementwise.arithmetic import mul
 from adjoint.ops.elementwise.comparison import eq, ne
 from adjoint.ops.op import composite, general
+from adjoint.ops.plain_numbers import plain_number
 from adjoint.ops.shared_rules import refused_derivative
 from adjoint.random import chosen
 from adjoint.tensors.changes import apply_inplace
@@ -176,6 +177,7 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
 
 @general(
     input=lambda grad: zeros_of(grad),
+    p=lambda p: zeros_of(p),
     jvp=lambda result: zeros_of(result),
     mutate=_fill_bernoulli,
     inplace=True,
@@ -183,7 +185,7 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
     batching=LEAD,
     draws="bernoulli",
     draws_by_form=True,
-    node_name="BernoulliBackward2",
+    node_name=lambda node: f"BernoulliBackward{2 if node.edges()[1][0] is None else 1}",
     home=None,
     refuses="c",
 )
@@ -199,6 +201,7 @@ def bernoulli(input: Tensor, p: Any = None, *, generator: Any = None, out: Any =
         return write_out("bernoulli", bernoulli(input, p, generator=generator).to(out.dtype), out)
     if p is None:
         return _bernoulli_input(input, generator=generator)
+    p = plain_number("bernoulli", "p", p, "f")
     return _bernoulli_p(input, p, generator=generator)
 
 
@@ -423,7 +426,7 @@ def _uniform(kind: Any, low: float, high: float, generator: Any) -> Any:
 def _normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
     """Normally distributed numbers."""
     _require_float(kind, "normal_")
-    if std < 0:
+    if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return Normal(kind, mean, std, generator)
 
@@ -431,7 +434,7 @@ def _normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
 def _log_normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
     """Numbers whose logarithms are normally distributed."""
     _require_float(kind, "log_normal_")
-    if std <= 0:
+    if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     logarithms = Normal(np.dtype("float64"), mean, std, generator)
     return lambda shape: cast(np.asarray(np.exp(logarithms(shape))), kind)
@@ -440,7 +443,7 @@ def _log_normal(kind: Any, mean: float, std: float, generator: Any) -> Any:
 def _cauchy(kind: Any, median: float, sigma: float, generator: Any) -> Any:
     """Numbers of the Cauchy distribution."""
     _require_real(kind, "cauchy_")
-    if sigma <= 0:
+    if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
 
     def draw(shape: Any) -> Any:
@@ -453,7 +456,7 @@ def _cauchy(kind: Any, median: float, sigma: float, generator: Any) -> Any:
 def _exponential(kind: Any, lambd: float, unused: None, generator: Any) -> Any:
     """Exponentially distributed numbers of rate lambd."""
     _require_real(kind, "exponential_")
-    if lambd <= 0:
+    if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
 
     def draw(shape: Any) -> Any:

@@ -11,6 +11,7 @@ from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.scattering import scatter_reduce
 from adjoint.ops.arranging.shape import expand, reshape, t, unsqueeze
 from adjoint.ops.arranging.writing import index_add
+from adjoint.ops.composites import overridable
 from adjoint.ops.dims import normal_dim, normal_dims, product as count_of
 from adjoint.ops.elementwise.powers import exp, log
 from adjoint.ops.matrices.matmul import matmul, same_dtype, shapes_of
@@ -140,6 +141,7 @@ def _reduced_product(mat1: Any, mat2: Any, reduce: str) -> Any:
     return scatter_reduce(blank, 0, places, terms, reduce, include_self=False)
 
 
+@overridable
 def addmm(
     input: Value, mat1: Value, mat2: Value, *, beta: complex = 1, alpha: complex = 1
 ) -> Value:
@@ -148,6 +150,7 @@ def addmm(
     return input * real_factor(beta, mat1) + product * real_factor(alpha, mat1)
 
 
+@overridable
 def sampled_addmm(
     input: Value,
     mat1: Value,
