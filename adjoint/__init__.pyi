@@ -1923,7 +1923,7 @@ def renorm(
 ) -> Tensor:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
 def repeat_interleave(
-    input: Tensor,
+    input: Tensor | None = None,
     repeats: Tensor | _complex | None = None,
     dim: _int | None = None,
     *,
