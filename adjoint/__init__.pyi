@@ -1926,7 +1926,7 @@ def renorm(
 ) -> Tensor:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
 def repeat_interleave(
-    input: Tensor,
+    input: Tensor | None = None,
     repeats: Tensor | _complex | None = None,
     dim: _int | None = None,
     *,

@@ -216,7 +216,7 @@ class Namespace(ABC):
 
     def relu_back(self, grad: Array, result: Array) -> Array:
         """grad where relu's result is not 0, else 0."""
-        return grad * (result != 0)
+        return self.where(result != 0, grad, 0)
 
     def power_before(self, array: Array, exponent: Any, power: Array) -> Array:
         """array ** (exponent - 1), where power is array ** exponent."""

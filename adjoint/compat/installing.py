@@ -80,6 +80,8 @@ def _show_as_torch() -> None:
     _show_homes(nn, nn.Module, "nn.modules")
     _show_homes(optim, optim.Optimizer, "optim")
     _show_homes(optim.lr_scheduler, optim.lr_scheduler.LRScheduler, "optim.lr_scheduler")
+    for base in (nn.Module, optim.lr_scheduler.LRScheduler):
+        _show_homes(optim.swa_utils, base, "optim.swa_utils")
     importlib.import_module(ROOT).__name__ = "torch"
 
 
@@ -87,7 +89,7 @@ def _show_homes(place: ModuleType, base: type, below: str) -> None:
     """Let classes say where PyTorch has them: tracers tell the library's layers by it."""
     files: dict[str, list[Any]] = {}
     for name, kind in list(vars(place).items()):
-        if isinstance(kind, type) and issubclass(kind, base):
+        if isinstance(kind, type) and issubclass(kind, base) and _is_ours(kind):
             home = pytorch_names.home_of(name, below)
             if home is not None:
                 source = getattr(sys.modules.get(kind.__module__), "__file__", None)
@@ -95,6 +97,21 @@ def _show_homes(place: ModuleType, base: type, below: str) -> None:
                 kind.__module__ = f"torch.{home}"
     for home, found in files.items():  # in which inspect looks for their source
         FILES[home] = max(found, key=found.count)
+    for kind in [kind for kind in vars(place).values() if isinstance(kind, type)]:
+        _show_bases(kind, base, below)
+
+
+def _show_bases(kind: type, base: type, below: str) -> None:
+    """Let the bases that only adjoint has be private ones of PyTorch: programs list subclasses."""
+    for each in kind.__mro__:
+        name = each.__module__.rpartition(".")[2]
+        if each is not base and issubclass(each, base) and _is_ours(each):
+            each.__module__ = f"torch.{below}._{name.lstrip('_')}"
+
+
+def _is_ours(kind: type) -> bool:
+    """Whether a class still says that it is from adjoint."""
+    return kind.__module__.startswith("adjoint.")
 
 
 def _answer_arrays() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 from adjoint.compat import pytorch_names
 from adjoint.compat.missing_names import Missing, class_of, missing, torch_path
-from adjoint.compat.paths import ABSENT, PATHS
+from adjoint.compat.paths import ABSENT, PATHS, SHARED
 
 ROOT = "adjoint.compat.torch"
 
@@ -101,6 +101,8 @@ class Mirror(ModuleType):
             for name in dir(home)
             if not isinstance(getattr(home, name, None), ModuleType)
         }
+        if path in SHARED:
+            shown = {name for name in shown if pytorch_names.is_known(f"{path}.{name}")}
         return sorted({*_held(self), *inner, *shown})
 
 

@@ -116,6 +116,15 @@ _FUNCTORCH = (
     "_functorch.functional_call _functorch.vmap _vmap_internals"
 )
 
+# Paths that are shown by a module of more: they list what PyTorch has there, and no other names.
+SHARED = frozenset(
+    (
+        *(f"nn.modules.{name}" for name in _LAYERS.split()),
+        *(f"optim.{name}" for name in _OPTIMIZERS.split()),
+        *(f"distributions.{name}" for name in _DISTRIBUTIONS.split()),
+    )
+)
+
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     "": (f"{_TREE}._VF",),
     **dict.fromkeys(("mtia", "xpu"), ("adjoint.compat.absent_accelerators",)),

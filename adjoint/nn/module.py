@@ -104,6 +104,15 @@ class Module(CallHooks, State):
 
     # ---- calling ----
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        if "_call_impl" in own and "__call__" not in own:  # which is to be every call of it
+            cls.__call__ = Module._always_call_impl  # type: ignore[method-assign]
+
+    def _always_call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call_impl(*args, **kwargs)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (
             self._forward_hooks

@@ -80,6 +80,36 @@ def test_layers_and_optimizers_are_of_pytorch_s_modules(tmp_path):
     assert "torch.nn.modules.linear Linear True\n" in printed
 
 
+LISTED = """
+import inspect
+from torch import nn, optim
+from torch.nn.modules import activation, pooling
+
+
+def below(kind):
+    for each in kind.__subclasses__():
+        yield from below(each)
+        if not each.__module__.rpartition(".")[2].startswith("_"):
+            yield each
+
+
+for base in (optim.Optimizer, optim.lr_scheduler.LRScheduler):
+    assert {each.__module__.partition(".")[0] for each in below(base)} == {"torch"}
+    print(*sorted({each.__name__ for each in below(base)} - {"_LRScheduler"}))
+for module in (activation, pooling):
+    kinds = [name for name, kind in vars(module).items() if inspect.isclass(kind)]
+    print(*sorted(name for name in kinds if name in dir(nn) or name == "_MaxUnpoolNd"))
+print(inspect.getmodule(optim.swa_utils.SWALR).__name__.rpartition("torch.")[2])
+"""
+
+
+def test_programs_that_list_subclasses_and_modules_find_pytorchs(tmp_path, torch):
+    program = tmp_path / "lists.py"
+    program.write_text(LISTED)
+    answer = fresh_python("-m", "adjoint", "run", program, cwd=tmp_path)
+    assert answer == fresh_python(program, cwd=tmp_path)
+
+
 def test_the_source_of_a_layer_is_found(tmp_path):
     (tmp_path / "source.py").write_text(
         "import inspect, torch\n"

@@ -300,6 +300,20 @@ def test_nothing_to_fill() -> None:
             init.kaiming_uniform_(adjoint.zeros(0, 3))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("count", [1, 3, 5000])
+def test_relu_stops_what_is_infinite(torch: Any, dtype: str, count: int) -> None:
+    """A root after relu has an infinite slope at 0, which goes no further."""
+    found: list[Any] = []
+    for library in (adjoint, torch):
+        x = library.tensor([-1.0, 0.0, 4.0] * count, dtype=getattr(library, dtype))
+        x.requires_grad_()
+        first = library.autograd.grad(library.relu(x).sqrt().sum(), x, create_graph=True)[0]
+        second = library.autograd.grad(first.sum(), x)[0]
+        found.append([first.tolist(), second.tolist()])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_relu_lets_nan_pass(torch: Any, dtype: str) -> None:
     """The gradient of relu passes where its result is NaN."""

@@ -519,6 +519,21 @@ def test_padding(torch: Any) -> None:
         close(a, b)
 
 
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("in_order", [False, True])
+def test_padded_again(torch: Any, first: bool, in_order: bool) -> None:
+    """What was packed lies in memory as PyTorch's does, also where numbers are infinite."""
+    found: list[Any] = []
+    for library in (adjoint, torch):
+        rnn = library.nn.utils.rnn
+        x = library.tensor([[[1.0], [3.0]], [[float("inf")], [4.0]], [[2.0], [5.0]]])
+        lengths = [3, 2] if in_order else [2, 3]
+        packed = rnn.pack_padded_sequence(x, lengths, enforce_sorted=in_order)
+        padded, _ = rnn.pad_packed_sequence(packed, first, -1.0, 5)
+        found.append([padded.tolist(), padded.is_contiguous()])
+    assert found[0] == found[1]
+
+
 # ---- masks ----
 
 

@@ -173,6 +173,9 @@ CASES: dict[str, list[Callable[[Any], Any]]] = {
         ],
         lambda t: grid(t).roll((), ()),
         lambda t: t.repeat_interleave(t.ones(2, 2, dtype=t.int64)),
+        lambda t: t.repeat_interleave(repeats=t.tensor([1, 0, 2])),
+        lambda t: t.repeat_interleave(repeats=t.tensor([1, 0, 2]), output_size=3),
+        lambda t: t.repeat_interleave(),
         lambda t: t.meshgrid(),
     ],
     "complex numbers": [

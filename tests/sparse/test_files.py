@@ -56,6 +56,18 @@ def test_torch_files(torch: Any, maker: Any, weights_only: bool, direction: str)
     assert described(made) == described(maker(compat))
 
 
+@every_layout
+def test_files_are_read_without_values(torch: Any, maker: Any) -> None:
+    """On the device meta there are no indices to check."""
+    for library in (compat, torch):
+        file = io.BytesIO()
+        library.save(maker(library), file)
+        file.seek(0)
+        made = library.load(file, map_location="meta")
+        assert made.device.type == "meta"
+        assert tuple(made.shape) == tuple(maker(library).shape)
+
+
 def test_indices_from_a_file_are_checked() -> None:
     """A file can't bring indices that lie outside."""
     bad = adjoint.sparse_coo_tensor([[7]], [1.0], (2,))

@@ -6,6 +6,7 @@ from adjoint.autograd.function_node import FunctionCtx
 from adjoint.autograd.graph import MutationContext
 from adjoint.autograd.node import Node
 from adjoint.compat.methods.autograd import FUNCTION_CTX, MUTATION_CONTEXT, NODE
+from adjoint.compat.methods.constants import attach_constants
 from adjoint.compat.methods.library import CUSTOM_OP
 from adjoint.compat.methods.nn import (
     INSTANCE_NORM,
@@ -52,5 +53,6 @@ def attach() -> None:
     give(Sequential, SEQUENTIAL)
     give(InstanceNorm, INSTANCE_NORM)
     give(RNNBase, RNN_BASE)
+    attach_constants()
     give(Optimizer, OPTIMIZER)
     give(CustomOpDef, CUSTOM_OP)

@@ -5,6 +5,8 @@ from typing import Any
 from adjoint.autograd.hooks import RemovableHandle
 from adjoint.compat import no_compiler
 from adjoint.compat.torch_tree.nn.modules.module import BackwardHook, Chosen, LastNodeHook
+from adjoint.nn.module_call import hooks_of
+from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE
 
 
 def register_backward_hook(self: Any, hook: BackwardHook) -> RemovableHandle:
@@ -28,9 +30,41 @@ def compile(self: Any, **options: Any) -> None:
     fields["_compiled_call_impl"] = fields["forward"] = no_compiler.compile(self.forward, **options)
 
 
+# ---- the parts of a call, of which programs make calls of their own ----
+
+
+def _slow_forward(self: Any, *input: Any, **kwargs: Any) -> Any:
+    """What forward computes: there is no tracing around it."""
+    return self.forward(*input, **kwargs)
+
+
+def _wrapped_call_impl(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """The call, compiled if the module is."""
+    return self._call_impl(*args, **kwargs)
+
+
+def _get_backward_hooks(self: Any) -> tuple[list[Any], list[Any]]:
+    """The hooks of backward, of all modules and this one; those on last nodes are forward's."""
+    return hooks_of(BACKWARD, self._backward_hooks), []
+
+
+def _get_backward_pre_hooks(self: Any) -> list[Any]:
+    """The hooks before backward, of all modules and this one."""
+    return hooks_of(BACKWARD_PRE, self._backward_pre_hooks)
+
+
+def _maybe_warn_non_full_backward_hook(self: Any, inputs: Any, result: Any, grad_fn: Any) -> None:
+    """Say what hooks on the last node will not see: they say it themselves."""
+
+
 MODULE_REPLACED: dict[str, Any] = {"compile": compile}
 MODULE: dict[str, Any] = {
     "_compiled_call_impl": None,
+    "_get_backward_hooks": _get_backward_hooks,
+    "_get_backward_pre_hooks": _get_backward_pre_hooks,
+    "_maybe_warn_non_full_backward_hook": _maybe_warn_non_full_backward_hook,
+    "_slow_forward": _slow_forward,
+    "_wrapped_call_impl": _wrapped_call_impl,
     "register_backward_hook": register_backward_hook,
     "_forward_hooks_with_kwargs": _chosen("_forward_hooks", "with_kwargs"),
     "_forward_hooks_always_called": _chosen("_forward_hooks", "always_call"),

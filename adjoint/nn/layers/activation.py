@@ -24,13 +24,6 @@ class ReLU(Stateless):
         return functional.relu_(input) if self.inplace else relu(input)
 
 
-class ReLU6(Stateless):
-    """input, but at least 0 and at most 6."""
-
-    function = functional.relu6
-    fields = taking(inplace=False)
-
-
 class RReLU(Stateless):
     """input where it is positive, else times a slope that is drawn in training."""
 
@@ -61,6 +54,21 @@ class Hardtanh(Stateless):
                 f"Hardtanh: max_val={given['max_val']} must be above min_val={given['min_val']}"
             )
         return given
+
+
+class ReLU6(Hardtanh):
+    """input, but at least 0 and at most 6."""
+
+    fields = taking(inplace=False)
+
+    def adjusted(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The bounds, too."""
+        return {"min_val": 0.0, "max_val": 6.0, **given}
+
+    @classmethod
+    def passed_on(cls) -> tuple[str, ...]:
+        """What the function takes besides input."""
+        return ("min_val", "max_val", "inplace")
 
 
 class ELU(Stateless):

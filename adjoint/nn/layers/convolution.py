@@ -1,6 +1,7 @@
 """Convolutions as layers."""
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from adjoint.creation.factories import empty
@@ -15,8 +16,8 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 class Convolution(Module):
     """Filters, and how they are moved over sequences, images or volumes."""
 
-    count: ClassVar[int]  # of the dimensions they move along
-    transposed: ClassVar[bool] = False
+    count: int = 0  # of the dimensions they move along; 0 where the sizes given say it
+    transposed: bool = False
     function: ClassVar[Any]
 
     def __init__(
@@ -27,15 +28,19 @@ class Convolution(Module):
         stride: Any,
         padding: Any,
         dilation: Any,
+        transposed: bool,
         output_padding: Any,
         groups: int,
         bias: bool,
         padding_mode: str,
-        device: Any,
-        dtype: Any,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         name = type(self).__name__
+        if not self.count:
+            self.count = len(kernel_size)
+        self.transposed = transposed
         if groups <= 0:
             raise ValueError(f"{name}: groups must be a positive integer, got {groups}")
         for what, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
@@ -54,6 +59,7 @@ class Convolution(Module):
         self.output_padding = self._each(output_padding)
         self.groups = groups
         self.padding_mode = padding_mode
+        self._reversed_padding_repeated_twice = self._border()
         self.weight = Parameter(empty(self._weight_shape(), device=device, dtype=dtype))
         made = Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
         self.register_parameter("bias", made)
@@ -78,6 +84,15 @@ class Convolution(Module):
         if padding == "same" and any(step != 1 for step in self.stride):
             raise ValueError(f"{name}: padding='same' is not supported for strided convolutions")
         return padding
+
+    def _border(self) -> Sequence[int]:
+        """How much to add before and after each dimension, the last first."""
+        if self.padding == "valid":
+            return [0] * 2 * self.count
+        if self.padding == "same":
+            spare = [n * (k - 1) for n, k in zip(self.dilation, self.kernel_size)]
+            return [side for n in reversed(spare) for side in (n // 2, n - n // 2)]
+        return tuple(side for n in reversed(self.padding) for side in (n, n))
 
     def reset_parameters(self) -> None:
         """Draw weight and bias uniformly, within 1 / sqrt(inputs of a filter)."""
@@ -126,7 +141,7 @@ class _Straight(Convolution):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, 0)
+        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0)
         super().__init__(*shape, groups, bias, padding_mode, device, dtype)
 
     def forward(self, input: Any) -> Any:
@@ -136,19 +151,11 @@ class _Straight(Convolution):
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         padding = self.padding
         if self.padding_mode != "zeros":
-            input, padding = functional.pad(input, self._border(), self.padding_mode), 0
+            border = self._reversed_padding_repeated_twice
+            input, padding = functional.pad(input, border, self.padding_mode), 0
         return type(self).function(
             input, weight, bias, self.stride, padding, self.dilation, self.groups
         )
-
-    def _border(self) -> list[int]:
-        """How much to add before and after each dimension, the last first."""
-        if self.padding == "valid":
-            return [0] * 2 * self.count
-        if self.padding == "same":
-            spare = [n * (k - 1) for n, k in zip(self.dilation, self.kernel_size)]
-            return [side for n in reversed(spare) for side in (n // 2, n - n // 2)]
-        return [side for n in reversed(self.padding) for side in (n, n)]
 
 
 class Conv1d(_Straight):
@@ -173,9 +180,48 @@ class Conv3d(_Straight):
 
 
 class TransposedConvolution(Convolution):
-    """Convolutions from one place to many."""
+    """Filters that are moved over results, and the size of those."""
 
     transposed = True
+
+    def _output_padding(
+        self,
+        input: Any,
+        output_size: Any,
+        stride: Any,
+        padding: Any,
+        kernel_size: Any,
+        num_spatial_dims: int,
+        dilation: Any = None,
+    ) -> Any:
+        """What to add to one side of the result, so that it has this size."""
+        if output_size is None:
+            return self.output_padding
+        count, sizes = num_spatial_dims, tuple(output_size)
+        if len(sizes) == input.ndim:
+            sizes = sizes[-count:]
+        if len(sizes) != count:
+            raise ValueError(
+                f"{type(self).__name__}: output_size must have {count} or {input.ndim} "
+                f"elements, got {len(sizes)}"
+            )
+        extra = []
+        reaches = (1,) * count if dilation is None else dilation
+        for n, step, side, reach, width, size in zip(
+            input.shape[-count:], stride, padding, reaches, kernel_size, sizes
+        ):
+            least = (n - 1) * step - 2 * side + reach * (width - 1) + 1
+            if not least <= size < least + step:
+                raise ValueError(
+                    f"{type(self).__name__}: a size of {size} can't come of {n}: it must lie "
+                    f"between {least} and {least + step - 1}"
+                )
+            extra.append(size - least)
+        return extra
+
+
+class _Transposed(TransposedConvolution):
+    """Convolutions from one place to many."""
 
     def __init__(
         self,
@@ -192,12 +238,13 @@ class TransposedConvolution(Convolution):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding)
-        super().__init__(*shape, groups, bias, padding_mode, device, dtype)
+        shape = (in_channels, out_channels, kernel_size, stride, padding, dilation, True)
+        super().__init__(*shape, output_padding, groups, bias, padding_mode, device, dtype)
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         """The transposed convolution of input; several sizes are possible where stride > 1."""
-        extra = self._extra(input, output_size)
+        sizes = (self.stride, self.padding, self.kernel_size, self.count, self.dilation)
+        extra = self._output_padding(input, output_size, *sizes)
         return type(self).function(
             input,
             self.weight,
@@ -209,52 +256,22 @@ class TransposedConvolution(Convolution):
             self.dilation,
         )
 
-    def _extra(self, input: Any, output_size: Any) -> tuple[int, ...]:
-        """The output_padding that leads to a size."""
-        if output_size is None:
-            return self.output_padding
-        sizes = tuple(output_size)
-        if len(sizes) == input.ndim:
-            sizes = sizes[-self.count :]
-        if len(sizes) != self.count:
-            raise ValueError(
-                f"{type(self).__name__}: output_size must have {self.count} or {input.ndim} "
-                f"elements, got {len(sizes)}"
-            )
-        extra = []
-        for n, step, side, reach, width, size in zip(
-            input.shape[-self.count :],
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.kernel_size,
-            sizes,
-        ):
-            least = (n - 1) * step - 2 * side + reach * (width - 1) + 1
-            if not least <= size < least + step:
-                raise ValueError(
-                    f"{type(self).__name__}: a size of {size} can't come of {n}: it must lie "
-                    f"between {least} and {least + step - 1}"
-                )
-            extra.append(size - least)
-        return tuple(extra)
 
-
-class ConvTranspose1d(TransposedConvolution):
+class ConvTranspose1d(_Transposed):
     """The transposed convolution of sequences."""
 
     count = 1
     function = functional.conv_transpose1d
 
 
-class ConvTranspose2d(TransposedConvolution):
+class ConvTranspose2d(_Transposed):
     """The transposed convolution of images."""
 
     count = 2
     function = functional.conv_transpose2d
 
 
-class ConvTranspose3d(TransposedConvolution):
+class ConvTranspose3d(_Transposed):
     """The transposed convolution of volumes."""
 
     count = 3

@@ -35,6 +35,12 @@ class Loss(Stateless):
         return ""
 
 
+class WeightedLoss(Loss):
+    """A loss with a weight for each class."""
+
+    fields = taking(weight=None, **Loss.fields)
+
+
 class L1Loss(Loss):
     """The absolute difference."""
 
@@ -81,7 +87,7 @@ class MultiLabelMarginLoss(Loss):
     function = functional.multilabel_margin_loss
 
 
-class NLLLoss(Loss):
+class NLLLoss(WeightedLoss):
     """The negative log likelihood of the target classes, given log-probabilities."""
 
     function = functional.nll_loss
@@ -94,7 +100,7 @@ class NLLLoss2d(NLLLoss):
     """NLLLoss, under an older name."""
 
 
-class CrossEntropyLoss(Loss):
+class CrossEntropyLoss(WeightedLoss):
     """The cross entropy of softmax(input) against class numbers or class probabilities."""
 
     function = functional.cross_entropy
@@ -128,11 +134,10 @@ class KLDivLoss(Loss):
     fields = taking(**Loss.fields, log_target=False)
 
 
-class BCELoss(Loss):
+class BCELoss(WeightedLoss):
     """The cross entropy of probabilities against targets between 0 and 1."""
 
     function = functional.binary_cross_entropy
-    fields = taking(weight=None, **Loss.fields)
 
 
 class BCEWithLogitsLoss(Loss):
@@ -142,11 +147,10 @@ class BCEWithLogitsLoss(Loss):
     fields = taking(weight=None, **Loss.fields, pos_weight=None)
 
 
-class MultiLabelSoftMarginLoss(Loss):
+class MultiLabelSoftMarginLoss(WeightedLoss):
     """The mean over classes of the cross entropy of sigmoid(input)."""
 
     function = functional.multilabel_soft_margin_loss
-    fields = taking(weight=None, **Loss.fields)
 
 
 class HingeEmbeddingLoss(Loss):
@@ -170,7 +174,7 @@ class CosineEmbeddingLoss(Loss):
     fields = taking(margin=0.0, **Loss.fields)
 
 
-class MultiMarginLoss(Loss):
+class MultiMarginLoss(WeightedLoss):
     """What the score of the target class lacks to exceed each other by a margin."""
 
     function = functional.multi_margin_loss

@@ -29,7 +29,9 @@ class _Pad(Stateless):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class ConstantPad(_Pad):
+    """A border of one value."""
+
     fields = taking(padding=REQUIRED, value=REQUIRED)
 
     def forward(self, input: Any) -> Any:
@@ -41,7 +43,7 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class _ZeroPad(_ConstantPad):
+class _ZeroPad(ConstantPad):
     fields = taking(padding=REQUIRED)
     value = 0.0
 
@@ -50,15 +52,21 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class _ReflectionPad(_Pad):
+class ReflectionPad(_Pad):
+    """A border that mirrors what lies within."""
+
     mode = "reflect"
 
 
-class _ReplicationPad(_Pad):
+class ReplicationPad(_Pad):
+    """A border that repeats what lies at the edge."""
+
     mode = "replicate"
 
 
-class _CircularPad(_Pad):
+class CircularPad(_Pad):
+    """A border that goes on with the other side."""
+
     mode = "circular"
 
     def forward(self, input: Any) -> Any:
@@ -71,91 +79,91 @@ class _CircularPad(_Pad):
         return super().forward(input)
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(ConstantPad):
     """A border of one value around sequences."""
 
     count = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(ConstantPad):
     """A border of one value around images."""
 
     count = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(ConstantPad):
     """A border of one value around volumes."""
 
     count = 3
 
 
-class ZeroPad1d(_ZeroPad):
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """A border of zeros around sequences."""
 
     count = 1
 
 
-class ZeroPad2d(_ZeroPad):
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """A border of zeros around images."""
 
     count = 2
 
 
-class ZeroPad3d(_ZeroPad):
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """A border of zeros around volumes."""
 
     count = 3
 
 
-class ReflectionPad1d(_ReflectionPad):
+class ReflectionPad1d(ReflectionPad):
     """A border that mirrors sequences."""
 
     count = 1
 
 
-class ReflectionPad2d(_ReflectionPad):
+class ReflectionPad2d(ReflectionPad):
     """A border that mirrors images."""
 
     count = 2
 
 
-class ReflectionPad3d(_ReflectionPad):
+class ReflectionPad3d(ReflectionPad):
     """A border that mirrors volumes."""
 
     count = 3
 
 
-class ReplicationPad1d(_ReplicationPad):
+class ReplicationPad1d(ReplicationPad):
     """A border that repeats the ends of sequences."""
 
     count = 1
 
 
-class ReplicationPad2d(_ReplicationPad):
+class ReplicationPad2d(ReplicationPad):
     """A border that repeats the edges of images."""
 
     count = 2
 
 
-class ReplicationPad3d(_ReplicationPad):
+class ReplicationPad3d(ReplicationPad):
     """A border that repeats the faces of volumes."""
 
     count = 3
 
 
-class CircularPad1d(_CircularPad):
+class CircularPad1d(CircularPad):
     """A border from the other end of sequences."""
 
     count = 1
 
 
-class CircularPad2d(_CircularPad):
+class CircularPad2d(CircularPad):
     """A border from the other side of images."""
 
     count = 2
 
 
-class CircularPad3d(_CircularPad):
+class CircularPad3d(CircularPad):
     """A border from the other side of volumes."""
 
     count = 3

@@ -94,31 +94,31 @@ class AvgPool3d(AvgPool):
     function = functional.avg_pool3d
 
 
-class _LPPool(Stateless):
+class LPPool(Stateless):
     """The norm of each window."""
 
     fields = taking(norm_type=REQUIRED, kernel_size=REQUIRED, stride=None, ceil_mode=False)
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(LPPool):
     """The norm of each window of sequences."""
 
     function = functional.lp_pool1d
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(LPPool):
     """The norm of each window of images."""
 
     function = functional.lp_pool2d
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(LPPool):
     """The norm of each window of volumes."""
 
     function = functional.lp_pool3d
 
 
-class _MaxUnpool(_Pool):
+class MaxUnpool(_Pool):
     """Elements put back where a max pooling found them."""
 
     fields = taking(kernel_size=REQUIRED, stride=None, padding=0)
@@ -137,21 +137,21 @@ class _MaxUnpool(_Pool):
         )
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(MaxUnpool):
     """Elements of sequences put back where a max pooling found them."""
 
     count = 1
     function = functional.max_unpool1d
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(MaxUnpool):
     """Elements of images put back where a max pooling found them."""
 
     count = 2
     function = functional.max_unpool2d
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(MaxUnpool):
     """Elements of volumes put back where a max pooling found them."""
 
     count = 3
@@ -215,19 +215,23 @@ class AdaptivePool(Stateless):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(AdaptivePool):
+class AdaptiveAvgPool(AdaptivePool):
+    """Means of such windows."""
+
+
+class AdaptiveAvgPool1d(AdaptiveAvgPool):
     """Means of windows of sequences, so many that the result has output_size."""
 
     function = functional.adaptive_avg_pool1d
 
 
-class AdaptiveAvgPool2d(AdaptivePool):
+class AdaptiveAvgPool2d(AdaptiveAvgPool):
     """Means of windows of images, so many that the result has output_size."""
 
     function = functional.adaptive_avg_pool2d
 
 
-class AdaptiveAvgPool3d(AdaptivePool):
+class AdaptiveAvgPool3d(AdaptiveAvgPool):
     """Means of windows of volumes, so many that the result has output_size."""
 
     function = functional.adaptive_avg_pool3d

@@ -56,6 +56,10 @@ class _Table(Module):
     def reset_parameters(self) -> None:
         """Draw the rows from a normal distribution; that of padding is zeros."""
         init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
+        """Let the row of padding be zeros: programs that draw the rows themselves call it."""
         if self.padding_idx is not None:
             with no_grad():
                 self.weight[self.padding_idx].fill_(0)

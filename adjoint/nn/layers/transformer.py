@@ -82,13 +82,20 @@ class _Layer(Module):
     def _sum(self, x: Any, number: int, block: Callable[[Any], Any]) -> Any:
         """x and a block of it, with the layer's norm before the block or after the sum."""
         norm = getattr(self, f"norm{number}")
-        drop = getattr(self, f"dropout{number}")
-        if self.norm_first:
-            return x + drop(block(norm(x)))
-        return norm(x + drop(block(x)))
+        return x + block(norm(x)) if self.norm_first else norm(x + block(x))
 
-    def _feed_forward(self, x: Any) -> Any:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+    # Programs derive from a layer and say anew what its blocks are, under PyTorch's names.
+
+    def _sa_block(
+        self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+    ) -> Any:
+        options = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
+        attended = self.self_attn(x, x, x, need_weights=False, is_causal=is_causal, **options)
+        return self.dropout1(attended[0])
+
+    def _ff_block(self, x: Any) -> Any:
+        drop = getattr(self, f"dropout{self.norm_count}")
+        return drop(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -104,14 +111,10 @@ class TransformerEncoderLayer(_Layer):
         is_causal: bool = False,
     ) -> Any:
         """The sequence after this layer."""
-        options: dict[str, Any] = {
-            "key_padding_mask": as_added(src_key_padding_mask, "src_key_padding_mask", src.dtype),
-            "attn_mask": as_added(src_mask, "src_mask", src.dtype),
-            "need_weights": False,
-            "is_causal": is_causal,
-        }
-        x = self._sum(src, 1, lambda x: self.self_attn(x, x, x, **options)[0])
-        return self._sum(x, 2, self._feed_forward)
+        padding = as_added(src_key_padding_mask, "src_key_padding_mask", src.dtype)
+        mask = as_added(src_mask, "src_mask", src.dtype)
+        x = self._sum(src, 1, lambda x: self._sa_block(x, mask, padding, is_causal=is_causal))
+        return self._sum(x, 2, self._ff_block)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -131,21 +134,24 @@ class TransformerDecoderLayer(_Layer):
         memory_is_causal: bool = False,
     ) -> Any:
         """The sequence after this layer."""
-        own: dict[str, Any] = {
-            "attn_mask": tgt_mask,
-            "key_padding_mask": tgt_key_padding_mask,
-            "is_causal": tgt_is_causal,
-            "need_weights": False,
-        }
-        other: dict[str, Any] = {
-            "attn_mask": memory_mask,
-            "key_padding_mask": memory_key_padding_mask,
-            "is_causal": memory_is_causal,
-            "need_weights": False,
-        }
-        x = self._sum(tgt, 1, lambda x: self.self_attn(x, x, x, **own)[0])
-        x = self._sum(x, 2, lambda x: self.multihead_attn(x, memory, memory, **other)[0])
-        return self._sum(x, 3, self._feed_forward)
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory, memory_mask, memory_key_padding_mask, memory_is_causal)
+        x = self._sum(tgt, 1, lambda x: self._sa_block(x, *own))
+        x = self._sum(x, 2, lambda x: self._mha_block(x, *other))
+        return self._sum(x, 3, self._ff_block)
+
+    def _mha_block(
+        self,
+        x: Any,
+        mem: Any,
+        attn_mask: Any,
+        key_padding_mask: Any,
+        is_causal: bool = False,
+    ) -> Any:
+        options = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
+        attend = self.multihead_attn
+        attended = attend(x, mem, mem, need_weights=False, is_causal=is_causal, **options)
+        return self.dropout2(attended[0])
 
 
 class _Stack(Module):

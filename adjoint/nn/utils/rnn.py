@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from adjoint.creation.factories import tensor
+from adjoint.creation.factories import full_like, tensor
 from adjoint.ops.arranging.arrange import pad
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.shape import cat, narrow, stack, transpose
@@ -153,13 +153,15 @@ def pad_packed_sequence(
     parts = []
     for part in sequence.data.split(sizes):
         parts.append(pad(part, [*rest, 0, sizes[0] - part.shape[0]], value=padding_value))
-    parts += [parts[0].detach() * 0 + padding_value] * (total - len(sizes))
+    parts += [full_like(parts[0].detach(), padding_value)] * (total - len(sizes))
     steps = stack(parts)
+    if batch_first:
+        steps = transpose(steps, 0, 1)
     lengths = tensor([sum(size > i for size in sizes) for i in range(sizes[0])])
     if sequence.unsorted_indices is not None:
-        steps = index_select(steps, 1, sequence.unsorted_indices)
+        steps = index_select(steps, 0 if batch_first else 1, sequence.unsorted_indices)
         lengths = lengths[sequence.unsorted_indices.cpu()]
-    return (transpose(steps, 0, 1) if batch_first else steps), lengths
+    return steps, lengths
 
 
 def pad_sequence(

@@ -225,15 +225,15 @@ def repeated_index(xp: Any, repeats: Array, size: Any = None, total: Any = None)
 
 @composite
 def repeat_interleave(
-    input: Value,
+    input: Value | None = None,
     repeats: Operand | None = None,
     dim: int | None = None,
     *,
     output_size: int | None = None,
 ) -> Value:
     """Each element, or slice along dim, several times in a row."""
-    if repeats is None:
-        return repeated_index(input, total=output_size)
+    if input is None or repeats is None:  # the counts alone, under either name
+        return repeated_index(repeats if input is None else input, total=output_size)
     whole = reshape(input, (-1,)) if dim is None else input
     axis = normal_dim(0 if dim is None else dim, whole.ndim)
     if isinstance(repeats, int):
