@@ -638,12 +638,14 @@ class NumpyNamespace(
         owner = array
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
-        start = offset * array.itemsize
+        if not owner.flags.c_contiguous:  # in the order of its memory, which it has to itself
+            owner = owner.transpose(np.argsort(owner.strides, kind="stable")[::-1])
         return np.ndarray(
             shape,
             array.dtype,
-            buffer=owner.reshape(-1, order="A").view(np.uint8)[start:] if start else owner,
-            strides=tuple(s * array.itemsize for s in strides),
+            owner,
+            offset * array.itemsize,
+            tuple(s * array.itemsize for s in strides),
         )
 
 
