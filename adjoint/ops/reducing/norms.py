@@ -7,7 +7,7 @@ from adjoint.call.arguments import conj, holds_complex
 from adjoint.call.out import write_out
 from adjoint.dtypes import FLOAT, as_dtype, can_cast, category_of, from_numpy_dtype
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import clone
+from adjoint.ops.arranging.conversion import clone, contiguous
 from adjoint.ops.arranging.shape import narrow
 from adjoint.ops.arranging.writing import fill
 from adjoint.ops.batch_rules import reduced
@@ -151,7 +151,7 @@ def dist(input: Value, other: Value, p: float = 2) -> Value:
 def renorm(input: Value, p: float, dim: int, maxnorm: float) -> Value:
     """The slices along dim, those whose norm exceeds maxnorm scaled down to it."""
     maxnorm = maxnorm.item() if isinstance(maxnorm, Tensor) else maxnorm
-    return input * _scale(_norms(input, p, dim, maxnorm), maxnorm)
+    return contiguous(input * _scale(_norms(input, p, dim, maxnorm), maxnorm))
 
 
 def _norms(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
