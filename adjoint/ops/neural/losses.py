@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 from adjoint.call.arguments import holds_complex
-from adjoint.dtypes import can_cast, refuse_kinds
+from adjoint.dtypes import can_cast, promote_types, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.dims import broadcast_shape
@@ -151,6 +151,14 @@ def mean_squared_error(xp: Any, input: Array, target: Array) -> Array:
     return narrowed(xp.asarray(xp.dot(difference, difference) / difference.size), input.dtype)
 
 
+def _refuse_but_floats(name: str, input: Any, target: Any) -> None:
+    """Refuse two tensors whose common type is not floating."""
+    if input.dtype is target.dtype:
+        refuse_kinds(name, input, "bciu")
+    elif not promote_types(input.dtype, target.dtype).is_floating_point:
+        refuse_kinds(name, target if input.dtype.is_floating_point else input, "bciu")
+
+
 @composite(home="nn.functional")
 def mse_loss(
     input: Value,
@@ -161,7 +169,7 @@ def mse_loss(
     weight: Value | None = None,
 ) -> Value:
     """The squared difference."""
-    refuse_kinds("mse_loss", input, "ciu")
+    _refuse_but_floats("mse_loss", input, target)
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("mse_loss", input, target)
     if weight is not None:
@@ -230,7 +238,8 @@ def huber_loss(
     weight: Value | None = None,
 ) -> Value:
     """Half the squared difference up to delta, from there on linear."""
-    refuse_kinds("huber_loss", input, "ciu")
+    refuse_kinds("huber_loss", input, "bciu")
+    refuse_kinds("huber_loss", target, "c")
     _warn_of_broadcast("huber_loss", input, target)
     check_reduction(reduction)
     if delta <= 0:
@@ -252,7 +261,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Value:
     """The absolute difference less beta / 2, rounded off to a parabola below beta."""
-    refuse_kinds("smooth_l1_loss", input, "ciu")
+    _refuse_but_floats("smooth_l1_loss", input, target)
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("smooth_l1_loss", input, target)
     check_reduction(reduction)
@@ -317,7 +326,7 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Value:
     """The cross entropy of probabilities against targets between 0 and 1."""
-    refuse_kinds("binary_cross_entropy", input, "ciu")
+    refuse_kinds("binary_cross_entropy", input, "bciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
     same_kind("binary_cross_entropy", input, target=target)
@@ -358,7 +367,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Value | None = None,
 ) -> Value:
     """The cross entropy of sigmoid(input) against targets between 0 and 1, without overflow."""
-    refuse_kinds("binary_cross_entropy_with_logits", input, "ciu")
+    refuse_kinds("binary_cross_entropy_with_logits", input, "bciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(
@@ -399,7 +408,8 @@ def kl_div(
     log_target: bool = False,
 ) -> Value:
     """The divergence of a distribution, given by logarithms, from a target distribution."""
-    refuse_kinds("kl_div", input, "ciu")
+    refuse_kinds("kl_div", input, "bciu")
+    refuse_kinds("kl_div", target, "bciu")
     if size_average is not None or reduce is not None:
         reduction = chosen_reduction(reduction, size_average, reduce)
     if reduction == "mean":
@@ -494,7 +504,7 @@ def soft_margin_loss(
     """log(1 + exp(-target * input)) for targets 1 and -1."""
     reduction = chosen_reduction(reduction, size_average, reduce)
     _check_broadcast("soft_margin_loss", input, target=target)
-    products = -target * input
+    products = -(target * input)
     losses = log1p(exp(products)) if holds_complex(products) else softplus(products)
     return reduced(_in_type_of("soft_margin_loss", input, losses), reduction)
 
@@ -514,8 +524,9 @@ def hinge_embedding_loss(
 ) -> Value:
     """input where target is 1; where it is -1, what input lacks to the margin."""
     reduction = chosen_reduction(reduction, size_average, reduce)
-    losses = where(target == 1, 0.0, clamp_min(margin - input, 0))
-    return reduced(losses + where(target == -1, 0.0, input), reduction)
+    whole = input.dtype.numpy_dtype.kind in "iu"  # then the margin is taken in its type
+    short = clamp_min((int(margin) if whole else margin) - input, 0)
+    return reduced(where(target == 1, 0, short) + where(target == -1, 0, input), reduction)
 
 
 @composite(
@@ -537,7 +548,7 @@ def margin_ranking_loss(
             f"margin_ranking_loss(): all tensors must have as many dimensions, got shapes "
             f"{list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}"
         )
-    return reduced(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
+    return reduced(clamp_min(-target * (input1 - input2) + float(margin), 0), reduction)
 
 
 @composite(
