@@ -52,6 +52,8 @@ def preserved(shape: Shape, strides: Shape) -> Shape:
     """The strides of a copy whose dimensions lie in the order that they have in the original."""
     if is_dense(shape, strides):
         return ordered_strides(shape)
+    if 0 in strides:  # which has no place of its own in memory
+        return alike(shape, (shape, strides))
     order = sorted(range(len(shape)), key=lambda dim: -abs(strides[dim]))
     return _dense(shape, order[::-1])
 

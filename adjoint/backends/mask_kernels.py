@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.namespace import Namespace
+from adjoint.backends.turning import in_its_order
 
 _MANY = 1024  # elements from which places are found sooner
 
@@ -59,7 +60,7 @@ class MaskKernels(Namespace):
         return matrices
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
-        return self.placed(np.array(array), index, values)
+        return self.placed(in_its_order(array), index, values)
 
     def dealt(self, array: Any, mask: Any, source: Any) -> Any:
         places = mask.reshape(-1).nonzero()[0]

@@ -118,10 +118,8 @@ class MetaNamespace(Namespace):
         return is_dense(array.shape, array.steps)
 
     def copied(self, array: Any, dtype: Any = None, ordered: bool = False) -> Any:
-        # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
         kind = array.dtype if dtype is None else dtype
-        in_order = ordered or 0 in array.steps
-        return MetaArray(array.shape, kind) if in_order else array.astype(kind)
+        return MetaArray(array.shape, kind) if ordered else array.astype(kind)
 
     def reshaped_view(self, array: Any, shape: Any) -> Any:
         view = reshape(array, shape)

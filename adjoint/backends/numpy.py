@@ -36,7 +36,7 @@ from adjoint.backends.threads import (
     share_at_once,
     shared,
 )
-from adjoint.backends.turning import in_its_order, in_order, is_turned
+from adjoint.backends.turning import in_its_order, in_order, is_turned, room_like
 from adjoint.device import CPU, device
 
 SMALL = 16384  # elements that fit the first-level cache
@@ -132,7 +132,7 @@ def _mixed(condition: Any, first: Any, second: Any) -> Any:
     """first where a condition holds and second elsewhere, by masks of ones and zeros."""
     array = second if first.ndim == 0 else first
     zero = ZEROS[array.dtype.char]
-    out = np.empty(condition.shape, array.dtype)
+    out = room_like(array, dtype=array.dtype)
     whole = np.int32 if array.itemsize == 4 else np.int64
     bits = out.view(whole)
     bits[...] = condition.view(np.int8)
@@ -385,9 +385,9 @@ class NumpyNamespace(
         return (grad.view(_BITS[kind]) * hit).view(grad.dtype)
 
     def complex_of(self, real: Any, imag: Any, kind: Any) -> Any:
-        if kind.kind != "c" or not (real.flags.c_contiguous and imag.flags.c_contiguous):
+        if kind.kind != "c":
             return super().complex_of(real, imag, kind)
-        out = np.empty(np.broadcast_shapes(real.shape, imag.shape), kind)
+        out = room_like(real, imag, dtype=kind)
         out[...] = real  # sooner done than the parts alone
         out.imag = imag
         return out
@@ -420,6 +420,10 @@ class NumpyNamespace(
         if dtype is None and not options and type(value) is np.ndarray:
             return in_its_order(value)
         return np.array(value, dtype, **options)
+
+    def nan_to_num(self, array: Any, **options: Any) -> Any:
+        """NumPy's own, on a copy that lies as it should."""
+        return np.nan_to_num(in_its_order(array), copy=False, **options)
 
     def ascontiguousarray(self, array: Any) -> Any:
         """NumPy's own, or a copy by threads."""
@@ -622,8 +626,11 @@ class NumpyNamespace(
         return ordered
 
     def copied(self, array: Any, dtype: Any = None, ordered: bool = False) -> Any:
-        # A repeated dimension (of stride 0) has no place of its own in memory to preserve.
-        order: Any = "C" if ordered or 0 in array.strides else "K"
+        if not ordered and 0 in array.strides:  # which has no place of its own in memory
+            array = in_its_order(array)
+            if dtype is None or array.dtype == dtype:
+                return array
+        order: Any = "C" if ordered else "K"
         loop = None if dtype is None else _CASTS.get((array.dtype.char, np.dtype(dtype).char))
         if loop is not None and array.size >= _MANY:
             return loop(array, order=order)
@@ -643,12 +650,14 @@ class NumpyNamespace(
         owner = array
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
-        start = offset * array.itemsize
+        if not owner.flags.c_contiguous:  # in the order of its memory, which it has to itself
+            owner = owner.transpose(np.argsort(owner.strides, kind="stable")[::-1])
         return np.ndarray(
             shape,
             array.dtype,
-            buffer=owner.reshape(-1, order="A").view(np.uint8)[start:] if start else owner,
-            strides=tuple(s * array.itemsize for s in strides),
+            owner,
+            offset * array.itemsize,
+            tuple(s * array.itemsize for s in strides),
         )
 
 

@@ -53,8 +53,20 @@ def in_order(array: Any) -> Any:
     return out
 
 
+def room_like(*arrays: Any, dtype: Any) -> Any:
+    """New memory that lies as arrays do; a dimension that is repeated, of stride 0, anywhere."""
+    count = len(arrays)
+    access = [*[["readonly"]] * count, ["writeonly", "allocate"]]
+    kinds = [*[None] * count, dtype]
+    return np.nditer((*arrays, None), ["zerosize_ok"], access, kinds, order="K").operands[count]
+
+
 def in_its_order(array: Any) -> Any:
     """A copy that lies in memory as the array does, as far as it has a place for each element."""
+    if 0 in array.strides:
+        out = room_like(array, dtype=array.dtype)
+        np.copyto(out, array)
+        return out
     if array.size < _SHARED or helpers.allowed < 2:
         return np.array(array, order="K")
     out = np.empty_like(array, order="K", subok=False)

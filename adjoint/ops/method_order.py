@@ -19,18 +19,22 @@ class TensorFirst(Described):
         self.__name__: str = function.__name__
         self.describe(function.__doc__, function)
 
-    def __call__(self, tensor: Any, first: Any, *rest: Any, **kwargs: Any) -> Any:
-        if answered_elsewhere((tensor, first, *rest), kwargs):
-            return offered(self, (tensor, first, *rest), kwargs)
-        return self.function(first, tensor, *rest, **kwargs)
+    def __call__(self, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        if answered_elsewhere((tensor, *args), kwargs):
+            return offered(self, (tensor, *args), kwargs)
+        if not args:
+            name = next(iter(inspect.signature(self.function).parameters))
+            if name in kwargs:
+                return self.function(kwargs.pop(name), tensor, **kwargs)
+            raise TypeError(f"{self.__name__}() missing 1 required argument: '{name}'")
+        return self.function(args[0], tensor, *args[1:], **kwargs)
 
     def public_signature(self) -> Signature:
         own = inspect.signature(self.function)
         first, tensor, *rest = own.parameters.values()
-        # The name of what a program calls without a name may be that of the tensor.
         parameters = [
             tensor.replace(kind=Parameter.POSITIONAL_ONLY, default=Parameter.empty),
-            first.replace(kind=Parameter.POSITIONAL_ONLY),
+            first,
             *rest,
         ]
         return own.replace(parameters=parameters)

@@ -1136,7 +1136,7 @@ class Tensor(TensorCore):
         """Pixels as channels: (*, C, H r, W r) becomes (*, C r², H, W)."""
     def poisson(self, generator: Any = None) -> Tensor:
         """Counts of events, where each element is the expected count."""
-    def polygamma(self, n: _int, /) -> Tensor:
+    def polygamma(self, n: _int) -> Tensor:
         """The derivative of order n of digamma."""
     def polygamma_(self, n: _int) -> Self:
         """In-place form of polygamma."""
@@ -1581,7 +1581,7 @@ class Tensor(TensorCore):
         """The same memory in the shape of other."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """tensor_split by rows: along dimension 0."""
-    def where(self, condition: Tensor, /, other: Tensor | complex | None = None) -> Tensor:
+    def where(self, condition: Tensor, other: Tensor | complex | None = None) -> Tensor:
         """input where condition holds, other elsewhere; alone, the indices where condition holds."""
     def whole_array(self) -> Any:
         """The array whose first element storage offsets count from; None if it is its own."""

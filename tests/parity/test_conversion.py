@@ -188,3 +188,26 @@ def test_sparse_gradients_are_converted_in_their_place():
         table.double()
         seen.append([table.weight.grad is grad, str(grad.dtype)[-7:], grad.to_dense().tolist()])
     assert seen[0] == seen[1]
+
+
+ASKED = ["contiguous_format", "preserve_format", "channels_last"]
+LYING = {
+    "in order": lambda t: t.ones(2, 3, 4, 4),
+    "turned": lambda t: t.ones(2, 3, 4, 4).transpose(0, 1),
+    "every other": lambda t: t.ones(2, 3, 4, 4)[..., ::2],
+    "channels last": lambda t: t.ones(2, 3, 4, 4).to(memory_format=t.channels_last),
+    "every other channel": lambda t: t.ones(2, 3, 4, 4).to(memory_format=t.channels_last)[:, ::2],
+    "every other row": lambda t: t.ones(2, 3, 4, 4).to(memory_format=t.channels_last)[:, :, ::2],
+}
+
+
+@pytest.mark.parametrize("order", ASKED)
+@pytest.mark.parametrize("name", LYING)
+def test_a_tensor_is_itself_where_its_strides_are_most_like_an_order(torch, name, order):
+    def facts(t):
+        x, wanted = LYING[name](t), getattr(t, order)
+        same, typed = x.to(memory_format=wanted), x.float(memory_format=wanted)
+        wide = x.double(memory_format=wanted)
+        return same is x, typed is x, same.stride(), typed.stride(), wide.stride()
+
+    assert facts(compat) == facts(torch)

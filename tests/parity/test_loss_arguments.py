@@ -294,6 +294,61 @@ def test_types_of_losses_of_two_types(name: str, reduction: str, kinds: Any) -> 
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-3)
 
 
+PAIRS = (
+    "l1_loss mse_loss smooth_l1_loss huber_loss kl_div soft_margin_loss hinge_embedding_loss "
+    "poisson_nll_loss binary_cross_entropy_with_logits"
+).split()
+OF_CLASSES = "nll_loss cross_entropy multi_margin_loss".split()
+
+
+def _of_kinds(library: Any, call: Any) -> Any:
+    """The type and mean of losses, or the class of the error, of which a class is made."""
+    try:
+        loss = call(library, library.nn.functional)
+    except RuntimeError:
+        return "refused"
+    return str(loss.dtype).rpartition(".")[2], pytest.approx(loss.abs().double().mean().item())
+
+
+@pytest.mark.parametrize("first", ["bool", "uint8", "int64", "float64", "complex64"])
+@pytest.mark.parametrize("second", ["bool", "int32", "float32", "complex64"])
+def test_kinds_of_numbers_in_losses(first: str, second: str) -> None:
+    for name, reduction in itertools.product(PAIRS, ["none", "mean", "sum"]):
+
+        def call(t: Any, functional: Any, name: str = name, how: str = reduction) -> Any:
+            a, b = t.tensor([1, 0, 1]), t.tensor([1, 1, 0])
+            loss = getattr(functional, name)
+            return loss(a.to(getattr(t, first)), b.to(getattr(t, second)), reduction=how)
+
+        assert _of_kinds(adjoint, call) == _of_kinds(torch, call), (name, reduction)
+    for name in OF_CLASSES:
+
+        def pick(t: Any, functional: Any, name: str = name) -> Any:
+            return getattr(functional, name)(t.ones(2, 3).to(getattr(t, first)), t.tensor([0, 1]))
+
+        assert _of_kinds(adjoint, pick) == _of_kinds(torch, pick), name
+
+
+@pytest.mark.parametrize("margin", [0, 1, 1.5])
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int64"])
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_margins_of_whole_numbers(kind: str, margin: float, reduction: str) -> None:
+    """Those of one tensor are rounded to its type; a margin between two makes floats."""
+
+    def embedded(t: Any, functional: Any) -> Any:
+        x = t.tensor([3, 1, 2], dtype=getattr(t, kind))
+        signs = t.tensor([1, -1, 1])
+        return functional.hinge_embedding_loss(x, signs, margin=margin, reduction=reduction)
+
+    def ranked(t: Any, functional: Any) -> Any:
+        x, y = t.tensor([[3, 1, 2], [1, 2, 2]], dtype=getattr(t, kind))
+        signs = t.tensor([1, 1, 1], dtype=x.dtype)
+        return functional.margin_ranking_loss(x, y, signs, margin=margin, reduction=reduction)
+
+    for call in (embedded, ranked):
+        assert _of_kinds(adjoint, call) == _of_kinds(torch, call)
+
+
 def test_losses_in_place_in_whole_numbers_are_refused() -> None:
     for library in (torch, adjoint):
         with pytest.raises(RuntimeError, match="can't be cast"):

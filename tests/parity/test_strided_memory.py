@@ -83,7 +83,17 @@ def parts_of_numbers(library):
         yield library.arange(8.0)[2:][1:].as_strided((2,), (2,), 1)
 
 
+def in_the_order_of_an_argument(library):
+    x = library.floor(library.arange(12.0).reshape(2, 3, 2).permute(1, 2, 0))
+    y = x[1:].as_strided((2, 3), (3, 2), 1)
+    y.add_(100)
+    yield from (x, y, x.unfold(0, 2, 1), x.as_strided((12,), (1,), 0))
+    x.as_strided_((4,), (2,), 3)
+    yield x
+
+
 PROGRAMS = [
+    in_the_order_of_an_argument,
     twice,
     twice_on_a_view,
     a_view_of_a_tensor_that_shows_a_part,
@@ -140,6 +150,14 @@ def test_a_storage_begins_where_its_tensor_does():
         x[1:].untyped_storage(), x[1:].storage_offset(), (2,), (1,)
     )
     assert y.tolist() == [3.0, 4.0]
+
+
+def test_a_storage_has_the_order_of_its_memory(torch):
+    def storage(library):
+        x = library.floor(library.arange(12.0).reshape(2, 3, 2).permute(1, 2, 0))
+        return x.storage().tolist(), x.untyped_storage().data_ptr() == x.data_ptr()
+
+    assert storage(compat) == storage(torch)
 
 
 def test_an_instance_without_memory_begins_where_it_is_said_to():

@@ -385,12 +385,13 @@ def is_contiguous(self: Tensor, memory_format: Any = contiguous_format) -> bool:
 
 
 def _lies_plainly(self: Tensor, order: Any) -> bool:
-    """Whether the elements lie in an order, and their strides tell that of others apart."""
-    if order is preserve_format or not is_contiguous(self, order):
-        return order is preserve_format
-    if order is contiguous_format and self.ndim not in CHANNELS_RANK.values():
+    """Whether an order is the one that strides are most like; steps and gaps do not count."""
+    if order is preserve_format:
         return True
-    return _channels_vary_first(self.shape, stride(self)) == (order is not contiguous_format)
+    ranks = CHANNELS_RANK.values()
+    if self.ndim in ranks and _channels_vary_first(self.shape, stride(self)):
+        return CHANNELS_RANK.get(order) == self.ndim
+    return order is contiguous_format
 
 
 def _channels_vary_first(shape: Any, strides: Any) -> bool:

@@ -54,8 +54,7 @@ def diagonal(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 
 def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, dim2: int) -> Array:
     """Zeros of `shape` with input on a diagonal: the gradient of diagonal."""
     offset, first, second = _diagonal_of(shape, offset, dim1, dim2)
-    lead = tuple(n for d, n in enumerate(shape) if d not in (first, second))
-    zeros = xp.zeros((*lead, shape[first], shape[second]), input.dtype)
+    zeros = xp.moveaxis(xp.zeros(tuple(shape), input.dtype), (first, second), (-2, -1))
     return xp.moveaxis(xp.with_diagonal(zeros, input, offset), (-2, -1), (first, second))
 
 
@@ -71,7 +70,7 @@ def diagonal_place(xp: Any, input: Array, shape: Any, offset: int, dim1: int, di
 def diagonal_copy(xp: Any, input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A copy of a diagonal of dim1 and dim2, as the last dimension."""
     offset, first, second = _diagonal_of(input.shape, offset, dim1, dim2)
-    return xp.array(xp.diagonal(input, offset, first, second))
+    return xp.copied(xp.diagonal(input, offset, first, second), ordered=True)
 
 
 @composite

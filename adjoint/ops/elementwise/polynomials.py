@@ -1,6 +1,7 @@
 """Orthogonal polynomials by degree: Chebyshev's four, Hermite's two, Laguerre's and Legendre's.
 
-A degree is a whole number; of a fraction the whole part counts, and below 0 the polynomial is 0.
+A degree is a whole number; of a fraction the whole part counts, and below 0 the polynomial is 0,
+as it is for NaN and infinity.
 Derivatives are by the place alone. They lead to Gegenbauer's polynomials and Laguerre's general
 ones, whose derivatives are of their own kind.
 """
@@ -28,15 +29,20 @@ def _by_loop(xp: Any, family: str, input: Any, n: Any, *more: float) -> tuple[An
     return xp.polynomial(family, input, n, *more), input, n
 
 
+def _below_zero(xp: Any, n: Any) -> Any:
+    """Degrees that make a polynomial 0: those that no whole number is, too."""
+    return ~((xp.trunc(n) >= 0) & (n < 2.0**63))
+
+
 def _by_name(xp: Any, name: str, family: str, input: Any, n: Any, *more: float) -> Any:
     """A polynomial that SciPy has, 0 where the degree is negative."""
     found, input, n = _by_loop(xp, family, input, n, *more)
     if found is not None:
         return found
-    whole = xp.trunc(n)
-    degree = xp.where(whole < 0, 0, whole).astype("int64")
+    none = _below_zero(xp, n)
+    degree = xp.where(none, 0, xp.trunc(n)).astype("int64")
     values = kernel(xp, name, degree, *more, input)
-    return xp.where(whole < 0, 0, values).astype(input.dtype)
+    return xp.where(none, 0, values).astype(input.dtype)
 
 
 # ---- Chebyshev's, by their angles ----
@@ -51,7 +57,8 @@ def _chebyshev(xp: Any, family: str, x: Any, n: Any, sizes: Any) -> Any:
     found, x, n = _by_loop(xp, family, x, n)
     if found is not None:
         return found
-    kind, degree = x.dtype, xp.trunc(n)
+    kind, none = x.dtype, _below_zero(xp, n)
+    degree = xp.where(none, 0, xp.trunc(n))
     x = x.astype("float64")  # an angle of float32 is off by what a zero of the polynomial is
     size = xp.absolute(x)
     angle = xp.arccos(xp.clip(x, -1, 1))
@@ -59,7 +66,7 @@ def _chebyshev(xp: Any, family: str, x: Any, n: Any, sizes: Any) -> Any:
     inside, outside = sizes(angle, stretch, degree, x < 0)
     turned = (x < 0) & (degree % 2 == 1)
     values = xp.where(size <= 1, inside, xp.where(turned, -outside, outside))
-    return xp.where(degree < 0, 0, values).astype(kind)
+    return xp.where(none, 0, values).astype(kind)
 
 
 def _quotient(xp: Any, above: Any, below: Any, limit: Any) -> Any:

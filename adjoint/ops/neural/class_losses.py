@@ -118,7 +118,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Value:
     """The negative log likelihood of the target classes, given log-probabilities."""
-    refuse_kinds("nll_loss", input, "ciu")
+    refuse_kinds("nll_loss", input, "bciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     if not input.ndim:
         raise ValueError("nll_loss(): expected an input of 1 or more dimensions")
@@ -382,7 +382,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
 ) -> Value:
     """The cross entropy of softmax(input) against class numbers or class probabilities."""
-    refuse_kinds("cross_entropy", input, "ciu")
+    refuse_kinds("cross_entropy", input, "bciu")
     if size_average is not None or reduce is not None:
         reduction = chosen_reduction(reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
@@ -479,7 +479,7 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Value:
     """What the score of the target class lacks to exceed each other by a margin."""
-    refuse_kinds("multi_margin_loss", input, "ciu")
+    refuse_kinds("multi_margin_loss", input, "bciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
@@ -515,7 +515,7 @@ def multilabel_margin_loss(
 
     The classes of a row are those before the first -1.
     """
-    refuse_kinds("multilabel_margin_loss", input, "ciu")
+    refuse_kinds("multilabel_margin_loss", input, "bciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     check_reduction(reduction)
     rows, classes = _batched_rows("multilabel_margin_loss", input, target, 1)

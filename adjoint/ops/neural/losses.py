@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.call.arguments import holds_complex
 from adjoint.call.half_precision import half_type, rounded, wide
-from adjoint.dtypes import can_cast, refuse_kinds
+from adjoint.dtypes import can_cast, promote_types, refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.shape import reshape, unsqueeze
 from adjoint.ops.dims import broadcast_shape
@@ -152,6 +152,14 @@ def mean_squared_error(xp: Any, input: Array, target: Array) -> Array:
     return narrowed(xp.asarray(xp.dot(difference, difference) / difference.size), input.dtype)
 
 
+def _refuse_but_floats(name: str, input: Any, target: Any) -> None:
+    """Refuse two tensors whose common type is not floating."""
+    if input.dtype is target.dtype:
+        refuse_kinds(name, input, "bciu")
+    elif not promote_types(input.dtype, target.dtype).is_floating_point:
+        refuse_kinds(name, target if input.dtype.is_floating_point else input, "bciu")
+
+
 @composite(home="nn.functional")
 def mse_loss(
     input: Value,
@@ -162,7 +170,7 @@ def mse_loss(
     weight: Value | None = None,
 ) -> Value:
     """The squared difference."""
-    refuse_kinds("mse_loss", input, "ciu")
+    _refuse_but_floats("mse_loss", input, target)
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("mse_loss", input, target)
     if weight is not None:
@@ -231,7 +239,8 @@ def huber_loss(
     weight: Value | None = None,
 ) -> Value:
     """Half the squared difference up to delta, from there on linear."""
-    refuse_kinds("huber_loss", input, "ciu")
+    refuse_kinds("huber_loss", input, "bciu")
+    refuse_kinds("huber_loss", target, "c")
     _warn_of_broadcast("huber_loss", input, target)
     check_reduction(reduction)
     if not delta > 0:
@@ -253,7 +262,7 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Value:
     """The absolute difference less beta / 2, rounded off to a parabola below beta."""
-    refuse_kinds("smooth_l1_loss", input, "ciu")
+    _refuse_but_floats("smooth_l1_loss", input, target)
     reduction = chosen_reduction(reduction, size_average, reduce)
     _warn_of_broadcast("smooth_l1_loss", input, target)
     check_reduction(reduction)
@@ -318,7 +327,7 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Value:
     """The cross entropy of probabilities against targets between 0 and 1."""
-    refuse_kinds("binary_cross_entropy", input, "ciu")
+    refuse_kinds("binary_cross_entropy", input, "bciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     _same_shape("binary_cross_entropy", input, target)
     same_kind("binary_cross_entropy", input, target=target)
@@ -359,7 +368,7 @@ def binary_cross_entropy_with_logits(
     pos_weight: Value | None = None,
 ) -> Value:
     """The cross entropy of sigmoid(input) against targets between 0 and 1, without overflow."""
-    refuse_kinds("binary_cross_entropy_with_logits", input, "ciu")
+    refuse_kinds("binary_cross_entropy_with_logits", input, "bciu")
     reduction = chosen_reduction(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(
@@ -400,7 +409,8 @@ def kl_div(
     log_target: bool = False,
 ) -> Value:
     """The divergence of a distribution, given by logarithms, from a target distribution."""
-    refuse_kinds("kl_div", input, "ciu")
+    refuse_kinds("kl_div", input, "bciu")
+    refuse_kinds("kl_div", target, "bciu")
     if size_average is not None or reduce is not None:
         reduction = chosen_reduction(reduction, size_average, reduce)
     if reduction == "mean":
@@ -500,7 +510,7 @@ def soft_margin_loss(
     reduction = chosen_reduction(reduction, size_average, reduce)
     _check_broadcast("soft_margin_loss", input, target=target)
     kind = half_type(input) if input.dtype is target.dtype else None
-    products = -wide(target) * wide(input) if kind is not None else -target * input
+    products = -(wide(target) * wide(input) if kind is not None else target * input)
     losses = log1p(exp(products)) if holds_complex(products) else softplus(products)
     if kind is not None:
         return rounded(reduced(losses, reduction), kind)
@@ -522,8 +532,9 @@ def hinge_embedding_loss(
 ) -> Value:
     """input where target is 1; where it is -1, what input lacks to the margin."""
     reduction = chosen_reduction(reduction, size_average, reduce)
-    losses = where(target == 1, 0.0, clamp_min(margin - input, 0))
-    return reduced(losses + where(target == -1, 0.0, input), reduction)
+    whole = input.dtype.numpy_dtype.kind in "iu"  # then the margin is taken in its type
+    short = clamp_min((int(margin) if whole else margin) - input, 0)
+    return reduced(where(target == 1, 0, short) + where(target == -1, 0, input), reduction)
 
 
 @composite(
