@@ -140,7 +140,7 @@ class Kind:
     def __str__(self) -> str:
         length = "" if self.length is None else self.length
         elements = ("?" if self.optional_elements else "") + f"[{length}]" if self.is_list else ""
-        alias = f"({self.alias})" if self.alias else ""
+        alias = f"({self.alias.replace('->', ' -> ')})" if self.alias else ""
         if self.alias.startswith("$"):  # no letter of the program's
             alias = "!"
         return f"{self.base}{alias}{elements}{'?' if self.optional else ''}"
@@ -221,7 +221,7 @@ class Argument:
         return f"{self.kind} {self.name}={written(default)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """What a custom op takes and gives."""
 
@@ -262,6 +262,8 @@ class Schema:
 
     def __str__(self) -> str:
         return self.shown(_shown)
+
+    __repr__ = __str__
 
     def shown(self, written: Callable[[Any], str]) -> str:
         """Its text, with defaults as this function writes them."""
