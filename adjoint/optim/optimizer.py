@@ -435,9 +435,10 @@ class Optimizer:
                 f"{type(param).__name__}"
             )
         if param.layer is not None and param.layer.sparse:
+            kind: Any = param.layer
             raise RuntimeError(
                 f"an optimizer changes memory, and one of the params is of layout "
-                f"{param.layout.name} and has none of its own: optimize its values, and make the "
+                f"{kind.layout.name} and has none of its own: optimize its values, and make the "
                 "sparse tensor of them in each step"
             )
         if param.layer is not None and not has_values(param) and not answers_calls(param):
