@@ -6,6 +6,7 @@ import weakref
 from collections import namedtuple
 from typing import List, Optional, Sequence, Tuple  # noqa: UP035  # both spellings are hints
 
+import numpy as np
 import pytest
 
 import adjoint
@@ -487,6 +488,31 @@ class TestOpcheck:
         with pytest.raises(library.OpCheckError, match="test_gradients.*finite differences"):
             library.opcheck(cube, (leaf(1.0, 2.0),))
 
+    def test_whose_history_the_results_have(self):
+        check = "test_autograd_registration"
+        with library.Library("mine", "DEF") as lib:
+            lib.define("made(Tensor x) -> Tensor")
+            lib.impl("made", lambda x: x * 2, "CompositeImplicitAutograd")
+            found = library.opcheck(library.ops.mine.made, (leaf(1.0, 2.0),))
+            assert found[check] == found["test_faketensor"] == "SUCCESS"
+
+            class Twice(adjoint.autograd.Function):
+                @staticmethod
+                def forward(ctx, x):
+                    return x * 2
+
+                @staticmethod
+                def backward(ctx, g):
+                    return g * 2
+
+            for name, kernel in (("plain", lambda x: x * 2), ("function", Twice.apply)):
+                lib.define(f"{name}(Tensor x) -> Tensor")
+                lib.impl(name, kernel, "CPU")
+                with pytest.raises(library.OpCheckError, match=f"{check}.*no autograd formula"):
+                    library.opcheck(library.lookup(f"mine::{name}"), (leaf(1.0),), test_utils=check)
+            lib.impl("function", Twice.apply, "Autograd")
+            library.opcheck(library.ops.mine.function, (leaf(1.0),), test_utils=check)
+
     def test_undeclared_changes_are_found(self):
         @library.custom_op("mine::sly", mutates_args=())
         def sly(x: Tensor) -> Tensor:
@@ -579,6 +605,21 @@ class TestLibrary:
             lib.define("g(Tensor x, bool[2] same) -> ()")
             with pytest.raises(RuntimeError, match="'same', got a bool"):
                 library.ops.mine.g(x, True)
+
+    def test_numbers_come_in_arrays_and_tensors(self):
+        with library.Library("mine", "DEF") as lib:
+            lib.define("f(Tensor x, int n, int[] s, float[] w, bool b) -> ()")
+            seen = []
+            lib.impl("f", lambda x, *rest: seen.append(rest))
+            f, x = library.ops.mine.f, adjoint.ones(1)
+            one = adjoint.tensor([1, 2])
+            f(x, np.int64(3), one, np.array([1.5, 2.0]), np.bool_(True))
+            f(x, adjoint.tensor(3), np.array([1, 2]), [np.float32(1.5), 2], True)
+            assert seen == [(3, [1, 2], [1.5, 2.0], True)] * 2
+            assert all(type(each) is int for each in (seen[0][0], *seen[0][1]))
+            for wrong in ((1 << 70, [1], [1.0]), (3, [1], one), (3, [1.5], [1.0]), (3, x, one)):
+                with pytest.raises(RuntimeError, match="Expected a value of type"):
+                    f(x, *wrong, True)
 
     def test_rules_over_batches_are_given_what_is_no_default(self):
         @library.custom_op("mine::scale", mutates_args=())

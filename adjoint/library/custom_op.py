@@ -411,6 +411,11 @@ class CustomOpDef(Op):
             return False  # its history is that of other calls
         return not (self.view or self.schema.mutated)
 
+    def has_history_of_its_own(self) -> bool:
+        """Whether it is said how its calls are recorded: by a formula, or as what it is made of."""
+        recorded = self.registered.recorder or "CompositeImplicitAutograd" in self.registered.keys
+        return bool(recorded) or self.registered.formula is not None
+
     def check_formula(self) -> None:
         """Refuse a call that could not be differentiated later."""
         halves = {

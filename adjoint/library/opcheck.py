@@ -9,7 +9,7 @@ from adjoint.autograd.function_node import FunctionNode
 from adjoint.call.arguments import tensors_in
 from adjoint.creation.factories import empty_like, randn
 from adjoint.dtypes import FLOAT, complex128, float64
-from adjoint.library.custom_op import CustomOpDef, results_of, shared
+from adjoint.library.custom_op import GENERAL, CustomOpDef, results_of, shared
 from adjoint.library.fake import FakeImplCtx
 from adjoint.library.trials import (
     CustomTrial,
@@ -80,10 +80,12 @@ def check_results(trial: Trial, bound: dict[str, Any], output: Any) -> None:
 
 def check_registration(trial: Trial) -> None:
     """The derivative is the registered formula, not whatever the kernel happens to record."""
-    if not trial.differentiable():
+    op = trial.op if isinstance(trial, CustomTrial) else None
+    if not trial.differentiable() or (op is not None and op.has_history_of_its_own()):
         return
     for result in results_of(trial.call(*trial.copies(fresh))):
-        if result.requires_grad and not isinstance(result.grad_fn, FunctionNode):
+        known = op is None or not op.composite  # then a formula that refuses is in its place
+        if result.requires_grad and not (known and isinstance(result.grad_fn, FunctionNode)):
             raise RuntimeError(
                 f"{trial.title} has no autograd formula: its results have the history of the "
                 "ops in its kernel. Register one, or make it a plain function."
@@ -120,9 +122,9 @@ def continuous(tensor: Tensor) -> bool:
 
 
 def fake_of(op: CustomOpDef) -> Any:
-    """The fake function of an op; None if it needs none, since it answers nothing."""
+    """The fake function of an op; None if it needs none: it answers nothing, or is made of ops."""
     fake = op.registered.fake
-    if fake is None and op.schema.returns:
+    if fake is None and op.schema.returns and not op.registered.keys & GENERAL:
         raise RuntimeError(f"{op.name} has no fake impl; give it one with register_fake")
     return fake
 

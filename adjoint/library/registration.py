@@ -229,6 +229,7 @@ class Library:
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
         """Make an op from `name(arguments) -> results`; its name is returned."""
+        self._check_alive()
         if self.kind == "IMPL":
             raise RuntimeError("a Library of kind IMPL holds kernels only; define ops in a DEF")
         name, _, rest = checked(schema).partition("(")
@@ -237,6 +238,7 @@ class Library:
 
     def impl(self, op_name: str | CustomOpDef, fn: Any, dispatch_key: str = "") -> None:
         """Give an op of this namespace a kernel."""
+        self._check_alive()
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found {fn!r}")
         key = dispatch_key or self.dispatch_key
@@ -247,6 +249,11 @@ class Library:
         op = lookup(f"{self.ns}::{op_name}")
         self.remember(op)
         op.registered.dispatch[kind] = fn
+
+    def _check_alive(self) -> None:
+        """Refuse what nothing would ever take back."""
+        if not self._destroy.alive:
+            raise AssertionError(f"{self} has been destroyed; make another Library of {self.ns}")
 
     def remember(self, op: CustomOpDef) -> None:
         """Note what was registered for an op, to come back to it."""

@@ -168,7 +168,7 @@ class Kind:
     def __str__(self) -> str:
         length = "" if self.length is None else self.length
         elements = ("?" if self.optional_elements else "") + f"[{length}]" if self.is_list else ""
-        alias = f"({self.alias})" if self.alias else ""
+        alias = f"({self.alias.replace('->', ' -> ')})" if self.alias else ""
         if self.alias.startswith("$"):  # no letter of the program's
             alias = "!"
         return f"{self.base}{alias}{elements}{'?' if self.optional else ''}"
@@ -249,7 +249,7 @@ class Argument:
         return f"{self.kind} {self.name}={written(default)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """What a custom op takes and gives."""
 
@@ -290,6 +290,8 @@ class Schema:
 
     def __str__(self) -> str:
         return self.shown(_shown)
+
+    __repr__ = __str__
 
     def shown(self, written: Callable[[Any], str]) -> str:
         """Its text, with defaults as this function writes them."""
@@ -498,6 +500,9 @@ def accepted(kind: Kind, value: Any) -> Any:
         return None if kind.optional else MISSING
     if kind.is_list:
         element = Kind(kind.base, optional=kind.optional_elements)
+        whole = not isinstance(value, Tensor) or kind.base in ("SymInt", "int")
+        if whole and not kind.is_tensor and hasattr(value, "tolist") and value.ndim == 1:
+            value = value.tolist()  # numbers in an array or a tensor
         if not isinstance(value, collections.abc.Sequence) or isinstance(value, str):
             repeated = kind.length is not None and kind.base in REPEATED
             one = (
@@ -510,10 +515,14 @@ def accepted(kind: Kind, value: Any) -> Any:
 
 
 def _number(wanted: Any, value: Any) -> Any:
-    """A number of this sort; a tensor of one element counts as one."""
-    if isinstance(value, Tensor) and value.array.size == 1:
+    """A number of this sort; a tensor of one element counts as one, and NumPy's are Python's."""
+    single = value.array.size == 1 if isinstance(value, Tensor) else hasattr(value, "item")
+    if single and (isinstance(value, Tensor) or not value.ndim):
         value = value.item()
-    return value if isinstance(value, wanted) else MISSING
+    if not isinstance(value, wanted):
+        return MISSING
+    fits = not isinstance(value, int) or -(1 << 63) <= value < 1 << 63
+    return value if fits else MISSING
 
 
 def _converted(make: Any, wanted: Any, value: Any) -> Any:

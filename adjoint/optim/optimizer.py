@@ -434,6 +434,13 @@ class Optimizer:
                 "optimizer can only optimize Tensors, but one of the params is "
                 f"{type(param).__name__}"
             )
+        if param.layer is not None and param.layer.sparse:
+            kind: Any = param.layer
+            raise RuntimeError(
+                f"an optimizer changes memory, and one of the params is of layout "
+                f"{kind.layout.name} and has none of its own: optimize its values, and make the "
+                "sparse tensor of them in each step"
+            )
         if param.layer is not None and not has_values(param) and not answers_calls(param):
             raise RuntimeError(
                 "an optimizer changes memory, and one of the params has none of its own: it is a "

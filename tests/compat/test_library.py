@@ -297,6 +297,36 @@ def test_kernels_by_their_keys():
             compat.library.get_kernel(op, name)
 
 
+def test_names_of_a_library():
+    lib = compat.library.Library(NS, "FRAGMENT")
+    lib.define("half(Tensor x) -> Tensor")
+    lib.define("half.by(Tensor(a -> *) x, int[2] n=1) -> Tensor(a)")
+    lib.impl(f"{NS}::half", lambda x: x / 2, "CPU")
+    packet = compat.ops.compat_ops.half
+    assert packet(compat.ones(1)).tolist() == [0.5]
+    assert list(packet) == ["default", "by"]
+    assert "half" in dir(compat.ops.compat_ops)
+    assert compat.ops.compat_ops.__name__ == f"torch.ops.{NS}"
+    assert compat.ops.loaded_libraries == set()
+    lib._register_fake("half", compat.empty_like)
+    assert packet(compat.empty(3, device="meta")).shape == (3,)
+    text = f"{NS}::half.by(Tensor(a -> *) x, int[2] n=1) -> Tensor(a)"
+    assert repr(packet.by._schema) == str(compat._C._get_schema(f"{NS}::half", "by")) == text
+    schemas = compat._C._jit_get_schemas_for_operator
+    assert [each.overload_name for each in schemas(f"{NS}::half")] == ["", "by"]
+    assert "Tensor" in {each.overload_name for each in schemas("aten::add")}
+    with pytest.raises(RuntimeError, match="Could not find schema for .*nope"):
+        compat._C._dispatch_find_schema_or_throw(f"{NS}::nope", "")
+    with pytest.raises(RuntimeError, match=f"the Library is of the namespace {NS}"):
+        lib.impl("other::half", lambda x: x, "CPU")
+    with pytest.raises(RuntimeError, match="expected the name of an op"):
+        lib.impl(packet, lambda x: x, "CPU")
+    lib._destroy()
+    for late in (lambda: lib.define("late() -> ()"), lambda: lib.impl("half", abs, "CPU")):
+        with pytest.raises(AssertionError, match="has been destroyed"):
+            late()
+
+
 def test_a_triton_op_is_known_without_values():
     def add(x: compat.Tensor) -> compat.Tensor:
         return x + 1

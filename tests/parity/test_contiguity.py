@@ -47,7 +47,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "pad": lambda t, x: t.nn.functional.pad(x, (1, 1)),
     "renorm": lambda t, x: x.renorm(2, 0, 1.0),
     "replicate": lambda t, x: t.nn.functional.pad(x, (1, 1), mode="replicate"),
-    "renorm": lambda t, x: x.renorm(2, 0, 1.0),
     "mvlgamma": lambda t, x: (x.abs() + 2).mvlgamma(2),
     "interpolate": lambda t, x: t.nn.functional.interpolate(x, x.shape[-1:], mode="linear"),
     "images": lambda t, x: t.nn.functional.interpolate(x[None], x.shape[-2:], mode="bilinear"),

@@ -239,6 +239,18 @@ MADE_OF_SEVERAL = {
         [(1, 1, 2, 2, 2)],
     ),
     "cummax": (lambda library, x: library.cummax(x, 1)[0], [(4, 40)]),
+    "gather": (lambda library, x: x.gather(1, library.arange(120).reshape(3, 40) % 4), [(3, 4)]),
+    "scatter_add": (
+        lambda library, x, y: x.scatter_add(1, library.arange(120).reshape(3, 40) % 4, y),
+        [(3, 4), (3, 40)],
+    ),
+    "scatter_reduce": (
+        lambda library, x, y: x.scatter_reduce(
+            1, library.arange(120).reshape(3, 40) % 4, y, "mean", include_self=False
+        ),
+        [(3, 4), (3, 40)],
+    ),
+    "max_pool2d": (lambda library, x: library.nn.functional.max_pool2d(x, 5, 1), [(2, 3, 9, 9)]),
     "windows": (lambda library, x: x.unfold(0, 6, 1), [(40, 5)]),
     "soft_margin_loss": (
         lambda library, x: library.nn.functional.soft_margin_loss(

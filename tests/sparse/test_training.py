@@ -276,3 +276,25 @@ def test_rows_alone_are_touched() -> None:
     assert weight.grad._nnz() == 2
     optimizer.step()
     assert weight.detach().nonzero()[:, 0].unique().tolist() == [5, 9]
+
+
+def test_a_sparse_parameter_is_refused_by_its_layout() -> None:
+    weight = adjoint.eye(2).to_sparse_csr().requires_grad_()
+    with pytest.raises(RuntimeError, match="of layout sparse_csr .*optimize its values"):
+        adjoint.optim.SGD([weight], lr=1.0)
+
+
+def test_products_under_autocast() -> None:
+    """Those with dense matrices are narrow, as in PyTorch, whose backward then fails."""
+    matrix = adjoint.eye(2).to_sparse().requires_grad_()
+    other = adjoint.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    with adjoint.autocast("cpu"):
+        product = adjoint.sparse.mm(matrix, other)
+        added = adjoint.sparse.addmm(other, matrix, other)
+        both = adjoint.sparse.mm(matrix, matrix)
+    assert product.dtype is added.dtype is adjoint.bfloat16
+    assert both.dtype is adjoint.float32
+    product.sum().backward()
+    assert matrix.grad.dtype is other.grad.dtype is adjoint.float32
+    assert matrix.grad.to_dense().tolist() == [[3.0, 0.0], [0.0, 7.0]]
+    assert other.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]

@@ -36,11 +36,7 @@ class Library(library.Library):
         """Give an op of this namespace a kernel, which may want the set of dispatch keys first."""
         if not callable(fn):
             raise TypeError(f"Input function is required to be a callable but found {fn!r}")
-        if not isinstance(op_name, (str, OpOverload, CustomOpDef)):
-            raise RuntimeError(
-                f"impl({op_name!r}, ...): expected the name of an op or an overload of torch.ops, "
-                f"got {type(op_name)}"
-            )
+        op_name = self._own_name(op_name)
         key = dispatch_key or self.dispatch_key
         if self.dispatch_key and key != self.dispatch_key:
             raise RuntimeError(
@@ -65,6 +61,31 @@ class Library(library.Library):
                     "allow_override=False to replace it"
                 )
         super().impl(found, fn, key)
+
+    def _own_name(self, op_name: Any) -> Any:
+        """The name of an op without the namespace of this Library, or the op or overload itself."""
+        if not isinstance(op_name, (str, OpOverload, CustomOpDef)):
+            raise RuntimeError(
+                f"impl({op_name!r}, ...): expected the name of an op or an overload of torch.ops, "
+                f"got {type(op_name)}"
+            )
+        if not isinstance(op_name, str) or "::" not in op_name:
+            return op_name
+        namespace, _, own = op_name.partition("::")
+        if namespace != self.ns:
+            raise RuntimeError(
+                f"impl({op_name!r}, ...): the Library is of the namespace {self.ns}; make one of "
+                f"{namespace}"
+            )
+        return own
+
+    def _register_fake(
+        self, op_name: Any, fn: Any, _stacklevel: int = 1, *, allow_override: bool = True
+    ) -> None:
+        """See adjoint.library.register_fake, for an op of this namespace."""
+        name = self._own_name(op_name)
+        found = f"{self.ns}::{name}" if isinstance(name, str) else operation_of(name)
+        library.register_fake(found, fn, lib=self)
 
     def _pass_over(self, op_name: Any, key: str) -> None:
         """Have an op make no use of a key: no kernel of a device, no casts of autocast's."""

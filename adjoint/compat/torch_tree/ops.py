@@ -5,6 +5,7 @@ name. Custom ops have those that were defined, as namespace::name.overload.
 """
 
 import functools
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from adjoint import fft
@@ -249,6 +250,9 @@ class OpOverloadPacket:
     def __reduce__(self) -> tuple[Any, ...]:
         return _found, (self.namespace, self.__name__, None)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.overloads())
+
     def overloads(self) -> list[str]:
         """The names of its overloads."""
         return pytorch_names.overloads(self.__name__, self.namespace) or ["default"]
@@ -316,6 +320,14 @@ class Namespace:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.__name__ = f"torch.ops.{name}"
+
+    def __dir__(self) -> list[str]:
+        own = [op.name.partition("::") for op in REGISTRY.values()]
+        return [
+            *super().__dir__(),
+            *{name.partition(".")[0] for ns, _, name in own if ns == self.name},
+        ]
 
     def __getattr__(self, name: str) -> Any:
         own = _OF_NAMESPACES.get(self.name, {})
@@ -370,6 +382,9 @@ def absent_packet(namespace: str, name: str) -> OpOverloadPacket:
 _namespaces: dict[str, Namespace] = {}
 _unnamed: dict[Any, OpOverloadPacket] = {}
 _packets: dict[str, CustomPacket] = {}  # as they were last shown: an overload is itself again
+
+
+loaded_libraries: set[str] = set()  # of operations compiled against PyTorch, of which are none
 
 
 def load_library(path: Any) -> NoReturn:

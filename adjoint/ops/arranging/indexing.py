@@ -10,6 +10,7 @@ from typing import Any
 
 from adjoint.backends import is_array
 from adjoint.call.arguments import holds_complex
+from adjoint.call.half_precision import cast, wide as in_single
 from adjoint.dtypes import as_real, fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of
@@ -542,7 +543,8 @@ def spread(xp: Any, input: Array, shape: Any, dim: int, index: Array) -> Array:
     if not fills or not len(sizes) == index.ndim > 0 or not index.size:
         return _scatter_added(xp, xp.zeros(sizes, input.dtype), dim, index, input)
     check_positions(xp, index, sizes[axis])
-    return xp.added_along(input, index, axis, sizes[axis])  # without a copy of the zeros
+    # Without a copy of the zeros.
+    return in_type(xp.added_along(in_single(input), index, axis, sizes[axis]), input.dtype)
 
 
 def _replaced(sizes: Any, axis: int, others: Any) -> Any:
@@ -558,7 +560,13 @@ def _scatter_added(xp: Any, input: Any, dim: int, index: Any, src: Any) -> Any:
     check_index(xp, whole, axis, chosen, values)
     check_positions(xp, chosen, whole.shape[axis])
     part = values[tuple(slice(n) for n in chosen.shape)]
-    return xp.combined_along("add", whole, chosen, part, axis).reshape(input.shape)
+    total = xp.combined_along("add", in_single(whole), chosen, in_single(part), axis)
+    return in_type(total, input.dtype).reshape(input.shape)
+
+
+def in_type(total: Any, kind: Any) -> Any:
+    """What was gathered in a wider type in the type it should have, rounded once."""
+    return total if total.dtype == kind else cast(total, kind)
 
 
 def scattered_each(op: Any, shape: Any, input: Any, dim: int, *others: Any) -> Any:

@@ -3,6 +3,7 @@
 from numbers import Number
 from typing import Any
 
+from adjoint.call.half_precision import wide as in_single
 from adjoint.dtypes import refuse_kinds
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.indexing import (
@@ -10,6 +11,7 @@ from adjoint.ops.arranging.indexing import (
     as_value,
     check_index,
     gather,
+    in_type,
     lifted,
     masked_fill,
     of_source,
@@ -309,18 +311,18 @@ def scatter_reduce(
     whole, chosen, values, axis = _parts_to_take_in(xp, input, dim, index, src, reduce)
     if not index.size:
         return xp.array(input)
-    start = whole
+    start, values = in_single(whole), in_single(values)
     if not include_self:
         places = xp.flat_places(chosen, whole.shape, axis).reshape(-1)
-        start = xp.updated(whole.reshape(-1), places, _neutral(xp, reduce, input.dtype))
+        start = xp.updated(start.reshape(-1), places, _neutral(xp, reduce, input.dtype))
         start = start.reshape(whole.shape)
     out = xp.combined_along(_COMBINE[reduce], start, chosen, values, axis)
     if reduce == "mean":
         exact = input.dtype.kind in "iu"
         met = xp.counted_along(chosen, whole.shape, axis)
         count = xp.maximum(met + 1 if include_self else met, 1)
-        out = out // count if exact else out / count.astype(input.dtype)
-    return (out if out.dtype == input.dtype else out.astype(input.dtype)).reshape(input.shape)
+        out = out // count if exact else out / count.astype(out.dtype)
+    return in_type(out, input.dtype).reshape(input.shape)
 
 
 def _neutral(xp: Any, reduce: str, kind: Any) -> Any:

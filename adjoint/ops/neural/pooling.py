@@ -172,8 +172,9 @@ def max_pool_back(
     found = _looped(xp, images, kernel, stride, padding, dilation)
     if found is not None and found[1].shape == pooled.shape:
         flat, size = (*images.shape[:2], -1), math.prod(images.shape[2:])
-        added = xp.added_along(pooled.reshape(flat), found[1].reshape(flat), 2, size)
-        return added.reshape(images.shape)
+        added = xp.added_along(widened(pooled).reshape(flat), found[1].reshape(flat), 2, size)
+        return narrowed(added, pooled.dtype).reshape(images.shape)
+    kind, pooled = pooled.dtype, pooled if apart else widened(pooled)
     layout = Layout(kernel, stride, padding, dilation, 1)
     bordered = _filled(xp, images, padding, _lowest(xp, images.dtype))
     counts = layout.counts(images.shape[2:])
@@ -197,7 +198,7 @@ def max_pool_back(
             whole = xp.written(whole, index, xp.multiply, pooled, hit)
         else:
             whole = xp.raised(whole, index, pooled * hit)
-    return xp.ascontiguousarray(_cropped(whole, images.shape[2:], padding))
+    return narrowed(xp.ascontiguousarray(_cropped(whole, images.shape[2:], padding)), kind)
 
 
 @general(

@@ -6,7 +6,7 @@ from adjoint.call.arguments import conj
 from adjoint.call.context import is_recording
 from adjoint.dtypes import FLOAT, real_factor
 from adjoint.ops.annotations import Array, Value
-from adjoint.ops.arranging.conversion import sparse_coo, sparse_csr, strided
+from adjoint.ops.arranging.conversion import sparse_coo, sparse_csr, strided, to
 from adjoint.ops.arranging.indexing import index_select
 from adjoint.ops.arranging.scattering import scatter_reduce
 from adjoint.ops.arranging.shape import expand, reshape, t, unsqueeze
@@ -47,6 +47,7 @@ from adjoint.tensors.tensor import AS_IS, Tensor
     other=lambda grad, elements, rows, columns, other_shape: coordinate_product(
         conj(elements), grad, columns, rows, other_shape[0]
     ),
+    autocast="narrow",
     home=None,
 )
 def coordinate_product(
@@ -147,6 +148,8 @@ def addmm(
 ) -> Value:
     """beta * input + alpha * (mat1 @ mat2), mat1 being sparse; its gradient is as sparse."""
     product = mm(mat1, mat2)
+    if product.dtype is not mat1.dtype and input.dtype is mat1.dtype:
+        input = to(input, product.dtype)  # as autocast has cast the others
     return input * real_factor(beta, mat1) + product * real_factor(alpha, mat1)
 
 

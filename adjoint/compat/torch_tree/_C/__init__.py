@@ -118,7 +118,23 @@ class _EnablePythonDispatcher:
 def _dispatch_find_schema_or_throw(name: str, overload_name: str) -> Any:
     """An operation by its name, as aten::sin, and overload."""
     namespace, _, own = name.partition("::")
-    return getattr(getattr(ops.__getattr__(namespace), own), overload_name or "default")
+    try:
+        return getattr(getattr(ops.__getattr__(namespace), own), overload_name or "default")
+    except AttributeError as error:
+        raise RuntimeError(f"Could not find schema for {name}.{overload_name}") from error
+
+
+def _get_schema(name: str, overload_name: str) -> Any:
+    """What an operation of this name takes and gives."""
+    return _dispatch_find_schema_or_throw(name, overload_name)._schema  # noqa: SLF001  # its name
+
+
+def _jit_get_schemas_for_operator(name: str) -> list[Any]:
+    """What each overload of an operation takes and gives, where that is known."""
+    namespace, _, own = name.partition("::")
+    packet = getattr(ops.__getattr__(namespace), own, None)
+    found = [getattr(getattr(packet, each), "_schema", None) for each in packet or ()]
+    return [schema for schema in found if schema is not None]
 
 
 def _dispatch_has_kernel(name: str) -> bool:
