@@ -12,7 +12,7 @@ from adjoint.ops.arranging.conversion import sparse_coo, sparse_csc, sparse_csr
 from adjoint.ops.composites import overridable
 from adjoint.ops.sparse.layers import Coordinates, Sparse, blank
 from adjoint.ops.sparse.parts import from_compressed, from_coordinates
-from adjoint.tensors.concrete import concrete
+from adjoint.tensors.concrete import concrete, has_values
 from adjoint.tensors.tensor import Tensor
 
 __all__ = [
@@ -221,7 +221,7 @@ def _compressed(
     sizes = shape_of(name, size)
     if len(sizes) != 2:
         raise RuntimeError(f"{name}(): size must be that of a matrix, got {list(sizes)}")
-    if _is_checked(check_invariants) and not starts.is_meta:
+    if _is_checked(check_invariants) and has_values(starts):
         count, width = sizes if by_rows else sizes[::-1]
         names = _ROWS if by_rows else _COLUMNS
         _check_compressed(concrete(starts), concrete(numbers), count, width, names)
