@@ -191,6 +191,7 @@ def test_a_scaler_says_what_is_missing():
         "conv2d",
         "conv_transpose2d",
         "linear",
+        "linalg.vecdot",
         "prod",
         "softmax",
         "layer_norm",
@@ -224,6 +225,7 @@ def _result_type(library, name, kind):
         "conv2d": (image, image),
         "conv_transpose2d": (image, image),
         "linear": (made, made),
+        "linalg.vecdot": (made, made),
         "softmax": (made, -1),
         "layer_norm": (made, (4,)),
         "mse_loss": (made, made),
@@ -232,6 +234,8 @@ def _result_type(library, name, kind):
         "cat": ([made, made.to(library.float32)],),
     }.get(name, (made,))
     home = functional if hasattr(functional, name) else library
+    if "." in name:
+        home, name = library.linalg, name.removeprefix("linalg.")
     with library.autocast("cpu", dtype=library.float16):
         result = getattr(home, name)(*arguments)
     return str(result.dtype).rpartition(".")[2]
