@@ -202,7 +202,9 @@ def test_complex_numbers_have_no_order(torch: Any, name: str) -> None:
 
 LONELY = {
     "polygamma as a method, by name": lambda t: t.ones(2).polygamma(n=1),
-    "where as a method, by name": lambda t: t.ones(2).where(condition=t.tensor([True, False]), other=3),
+    "where as a method, by name": lambda t: t.ones(2).where(
+        condition=t.tensor([True, False]), other=3
+    ),
     "clamp_min of complex": lambda t: t.clamp_min(t.tensor([1j]), 0),
     "clamp_max of complex": lambda t: t.clamp_max(t.tensor([1j]), t.tensor([1j])),
     "foreach maximum of complex": lambda t: t._foreach_maximum([t.tensor([1j])], 1.0),
