@@ -111,7 +111,7 @@ def test_signatures() -> None:
     assert written(adjoint.topk).endswith("out: tuple[Tensor, ...] | None = None) -> topk")
     assert written(adjoint.cat).startswith("(tensors: collections.abc.Sequence[Tensor], dim: int")
     assert written(adjoint.where).startswith("(condition: Tensor, input: Tensor | complex | None")
-    assert written(x.where).startswith("(condition: Tensor, /, other: Tensor | complex | None")
+    assert written(x.where).startswith("(condition: Tensor, other: Tensor | complex | None")
     assert written(adjoint.narrow_copy) == written(adjoint.narrow)
     assert "reduction: int = 0" in written(adjoint.margin_ranking_loss)
     assert "reduction: str = 'mean'" in written(adjoint.nn.functional.margin_ranking_loss)

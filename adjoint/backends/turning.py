@@ -56,7 +56,7 @@ def in_order(array: Any) -> Any:
 def room_like(*arrays: Any, dtype: Any) -> Any:
     """New memory that lies as arrays do; a dimension that is repeated, of stride 0, anywhere."""
     count = len(arrays)
-    access = [*[["readonly"]] * count, ["writeonly", "allocate"]]
+    access: Any = [*[["readonly"]] * count, ["writeonly", "allocate"]]
     kinds = [*[None] * count, dtype]
     return np.nditer((*arrays, None), ["zerosize_ok"], access, kinds, order="K").operands[count]
 

@@ -60,6 +60,10 @@ def diagonal_backward(grad_output: Any, input_sizes: Any, offset: int, dim1: int
 
 def unfold_backward(grad_in: Any, input_sizes: Any, dim: int, size: int, step: int) -> Any:
     """The gradient of windows along a dimension, added where they overlap."""
+    if size < 0:
+        raise RuntimeError(f"unfold_backward(): a window of {size} elements, which must be >= 0")
+    if step < 1:
+        raise ValueError(f"unfold_backward(): the step must be positive, got {step}")
     return folded(grad_in, tuple(input_sizes), dim - len(input_sizes), size, step)
 
 

@@ -135,6 +135,6 @@ def shape_of(name: str, size: Any) -> tuple[int, ...]:
     for n in sizes:
         if n < 0:
             raise RuntimeError(f"{name}(): a size can't be negative: {list(sizes)}")
-    if math.prod(sizes) >= _TOO_MANY:
+    if math.prod(filter(None, sizes)) >= _TOO_MANY:  # strides count those beside a 0, too
         raise RuntimeError(f"{name}(): the size of the storage overflowed: {list(sizes)}")
     return sizes

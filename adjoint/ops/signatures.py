@@ -138,10 +138,24 @@ def answer_of(name: str) -> Callable[[type], Any]:
         kind.__name__ = kind.__qualname__ = name
         kind.__module__ = "adjoint.return_types"  # where pickle finds it
         kind.__repr__ = shown_results
+        kind.__new__ = _of_parts_or_sequence(kind.__new__)
+        kind.n_fields = kind.n_sequence_fields = len(kind._fields)
+        kind.n_unnamed_fields = 0
         RESULTS[name] = kind
         return kind
 
     return declare
+
+
+def _of_parts_or_sequence(make: Any) -> Any:
+    """How a named tuple is made, from one sequence too, as programs make PyTorch's."""
+
+    def made(cls: type, *parts: Any, **named: Any) -> Any:
+        if len(parts) == 1 and isinstance(parts[0], (tuple, list)):
+            parts = tuple(parts[0])
+        return make(cls, *parts, **named)
+
+    return made
 
 
 def shown_results(results: Any, package: str = "adjoint") -> str:

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import adjoint
@@ -191,6 +192,7 @@ def test_a_scaler_says_what_is_missing():
         "conv2d",
         "conv_transpose2d",
         "linear",
+        "linalg.vecdot",
         "prod",
         "softmax",
         "layer_norm",
@@ -224,6 +226,7 @@ def _result_type(library, name, kind):
         "conv2d": (image, image),
         "conv_transpose2d": (image, image),
         "linear": (made, made),
+        "linalg.vecdot": (made, made),
         "softmax": (made, -1),
         "layer_norm": (made, (4,)),
         "mse_loss": (made, made),
@@ -232,6 +235,8 @@ def _result_type(library, name, kind):
         "cat": ([made, made.to(library.float32)],),
     }.get(name, (made,))
     home = functional if hasattr(functional, name) else library
+    if "." in name:
+        home, name = library.linalg, name.removeprefix("linalg.")
     with library.autocast("cpu", dtype=library.float16):
         result = getattr(home, name)(*arguments)
     return str(result.dtype).rpartition(".")[2]
@@ -277,3 +282,42 @@ def test_functions_of_several_steps_cast_as_pytorch(torch, name, narrow):
         out.sum().backward()
         found.append((str(out.dtype).partition(".")[2], str(leaf.grad.dtype).partition(".")[2]))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("given", [None, "float32", "bfloat16"])
+@pytest.mark.parametrize("narrow", [True, False])
+def test_recurrent_layers_take_what_narrow_layers_give(torch, kind, given, narrow):
+    """Types and values of outputs and states, and gradients of weights."""
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(3, 2, 4)).astype("float32")
+    weights = [generator.normal(size=s) / 3 for s in [(20, 4), (20, 5), (20,), (20,)]]
+    found = []
+    for library in (adjoint, torch):
+        layer = getattr(library.nn, kind)(4, 5)
+        for own, value in zip(layer.parameters(), weights, strict=True):
+            own.data = library.tensor(value[: own.shape[0]], dtype=library.float32)
+        data = library.tensor(x).to(library.bfloat16 if narrow else library.float32)
+        with library.autocast("cpu", dtype=library.bfloat16):
+            state = None if given is None else library.zeros(1, 2, 5, dtype=getattr(library, given))
+            output, last = layer(data, (state, state) if kind == "LSTM" and given else state)
+            output.float().sum().backward()
+        last = last if isinstance(last, tuple) else (last,)
+        kinds = [str(each.dtype).split(".")[1] for each in (output, *last)]
+        numbers = (output, *last, *[own.grad for own in layer.parameters()])
+        found.append((kinds, [each.detach().float().numpy() for each in numbers]))
+    assert found[0][0] == found[1][0]
+    for ours, theirs in zip(found[0][1], found[1][1], strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=0.05, rtol=0.05)
+
+
+def test_recurrent_layers_of_packed_sequences_under_autocast(torch):
+    for library in (adjoint, torch):
+        pack = library.nn.utils.rnn.pack_padded_sequence
+        with library.autocast("cpu", dtype=library.bfloat16):
+            narrow = library.nn.Linear(4, 4)(library.ones(3, 2, 4))
+            output, _ = library.nn.LSTM(4, 5)(pack(narrow, [3, 2]))
+        assert output.data.dtype is library.bfloat16
+    with pytest.raises(ValueError, match="does not match weight dtype"):
+        adjoint.nn.LSTM(4, 5)(narrow_input := adjoint.ones(3, 2, 4).to(adjoint.bfloat16))
+    assert narrow_input.dtype is adjoint.bfloat16

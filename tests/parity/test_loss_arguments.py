@@ -294,11 +294,18 @@ def test_types_of_losses_of_two_types(name: str, reduction: str, kinds: Any) -> 
     assert found[0][1] == pytest.approx(found[1][1], rel=1e-3)
 
 
-PAIRS = (
-    "l1_loss mse_loss smooth_l1_loss huber_loss kl_div soft_margin_loss hinge_embedding_loss "
-    "poisson_nll_loss binary_cross_entropy_with_logits"
-).split()
-OF_CLASSES = "nll_loss cross_entropy multi_margin_loss".split()
+PAIRS = [
+    "l1_loss",
+    "mse_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+    "kl_div",
+    "soft_margin_loss",
+    "hinge_embedding_loss",
+    "poisson_nll_loss",
+    "binary_cross_entropy_with_logits",
+]
+OF_CLASSES = ["nll_loss", "cross_entropy", "multi_margin_loss"]
 
 
 def _of_kinds(library: Any, call: Any) -> Any:

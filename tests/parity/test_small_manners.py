@@ -232,6 +232,36 @@ def test_results_with_names_are_printed_a_line_each(torch):
 
 
 @pytest.mark.filterwarnings("ignore:.*is deprecated:UserWarning")
+def test_results_with_names_are_made_of_one_sequence(torch):
+    for library in (torch, compat):
+        kind, parts = library.return_types.max, [library.ones(2), library.tensor([0, 1])]
+        assert type(kind(parts)) is kind
+        assert kind(parts).indices is parts[1]
+        assert kind(tuple(parts)) + (1,) == (*parts, 1)
+        assert (kind.n_fields, kind.n_sequence_fields, kind.n_unnamed_fields) == (2, 2, 0)
+        with pytest.raises(TypeError):
+            kind(parts[:1])
+
+
+def test_strides_beyond_63_bits_are_refused(torch):
+    sizes = [0, 4, 2**61]
+    for library in (torch, compat):
+        for make in (library.empty, library.zeros, library.ones, library.tensor(1.0).new_empty):
+            with pytest.raises(RuntimeError, match="overflow"):
+                make(sizes)
+        with pytest.raises(RuntimeError, match="overflow"):
+            library.tensor(1.0).resize_(sizes)
+
+
+def test_windows_that_cannot_be_added_up_are_refused(torch):
+    for library in (torch, compat):
+        windows = library.ones(2, 3)
+        with pytest.raises(ValueError, match="step"):
+            library.ops.aten.unfold_backward(windows, [6], 0, 3, 0)
+        with pytest.raises(RuntimeError, match="must be >= 0"):
+            library.ops.aten.unfold_backward(windows, [6], 0, -1, 1)
+
+
 def test_results_of_composed_functions_are_of_named_types(torch):
     calls = ["svd(a)", "qr(a)", "slogdet(a)", "linalg.lstsq(a, b)", "linalg.lu(a)"]
     calls += [

@@ -6,11 +6,18 @@ import pytest
 
 import adjoint.compat.torch as compat
 
-POLYNOMIALS = (
-    "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w "
-    "shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_w hermite_polynomial_h "
-    "hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p"
-).split()
+POLYNOMIALS = [
+    "chebyshev_polynomial_t",
+    "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v",
+    "chebyshev_polynomial_w",
+    "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_w",
+    "hermite_polynomial_h",
+    "hermite_polynomial_he",
+    "laguerre_polynomial_l",
+    "legendre_polynomial_p",
+]
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64"])

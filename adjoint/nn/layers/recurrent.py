@@ -53,6 +53,12 @@ _STEPS = {"RNN_TANH": _plain(tanh), "RNN_RELU": _plain(relu), "GRU": _gru, "LSTM
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 
 
+def _casters() -> list[Any]:
+    """Who casts arguments here: autocast, if it is on."""
+    watchers = current().watchers
+    return [each for each in watchers if hasattr(each, "cast_all") and each.enabled]
+
+
 def _run(step: Any, steps: list[Any], states: States, weights: dict[str, Any], back: bool) -> Any:
     """The outputs of all steps, and the last states.
 
@@ -215,6 +221,7 @@ class RNNBase(Module):
         batch = 0 if self.batch_first else 1
         data = unsqueeze(data, batch) if single else data
         states = self._first_states(hx, data.shape[batch], single, None, data)
+        data, states = self._cast(data, states)
         found = along_sequences(self, data, states)
         if found is NotImplemented:
             outputs, last = self._layers(unbind(data, 1 - batch), states)
@@ -230,9 +237,10 @@ class RNNBase(Module):
         sizes, first = input.batch_sizes.tolist(), input.batch_sizes[0]
         rows = first if hx is None and current().modes else sizes[0]
         states = self._first_states(hx, rows, False, input.sorted_indices, input.data)
-        found = along_sequences(self, input.data, states, input.batch_sizes)
+        data, states = self._cast(input.data, states)
+        found = along_sequences(self, data, states, input.batch_sizes)
         if found is NotImplemented:
-            outputs, last = self._layers(list(input.data.split(sizes)), states)
+            outputs, last = self._layers(list(data.split(sizes)), states)
             found = cat(outputs), last
         output, last = found
         back = input.unsorted_indices
@@ -252,11 +260,17 @@ class RNNBase(Module):
                 f"{self.input_size}, got {data.shape[-1]}"
             )
         kind = self.weight_ih_l0.dtype
-        if data.dtype is not kind:
+        if data.dtype is not kind and not _casters():
             raise ValueError(
                 f"{type(self).__name__}: input dtype ({data.dtype}) does not match weight dtype "
                 f"({kind}); convert one with .to()"
             )
+
+    def _cast(self, data: Any, states: States) -> tuple[Any, States]:
+        """What autocast makes of the arguments: a cell of an LSTM is narrow as a whole."""
+        for caster in _casters() if self.mode == "LSTM" else ():
+            (data, states), _ = caster.cast_all("narrow", (data, states), {})
+        return data, states
 
     def _widths(self) -> tuple[int, ...]:
         """The sizes of the states of a cell."""

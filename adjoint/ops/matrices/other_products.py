@@ -70,7 +70,7 @@ def cross(input: Value, other: Value, dim: int | None = None) -> Value:
     return linalg_cross(input, other, dim=dim)
 
 
-@composite(home="linalg", exact_out=True)
+@composite(home="linalg", exact_out=True, autocast="narrow")
 def linalg_vecdot(x: Value, y: Value, *, dim: int = -1) -> Value:
     """Dot products of the vectors along dim, the first conjugated."""
     refuse_kinds("linalg_vecdot", x, "biu")
