@@ -7,7 +7,9 @@ a scale and a zero point that are learned have theirs, times a factor.
 from typing import Any
 
 from adjoint.autograd.function import Function
+from adjoint.call.context import is_recording
 from adjoint.ops.composites import overridable
+from adjoint.ops.plain_numbers import plain_number
 from adjoint.tensors.tensor import Tensor
 
 
@@ -68,12 +70,25 @@ def _along(values: Any, input: Any, axis: int) -> Any:
     return values.reshape(shape)
 
 
+def _refuse_learned(name: str, scale: Any, zero_point: Any) -> None:
+    """Refuse a scale and a zero point that need gradients, which rounding alone does not give."""
+    for parameter, value in (("scale", scale), ("zero_point", zero_point)):
+        if isinstance(value, Tensor) and value.requires_grad and is_recording():
+            raise RuntimeError(
+                f"{name}(): there is no derivative by {parameter}; detach() it, or learn it by "
+                f"_fake_quantize_learnable{name.removeprefix('fake_quantize')}"
+            )
+
+
 @overridable
 def fake_quantize_per_tensor_affine(
     input: Tensor, scale: Any, zero_point: Any, quant_min: int, quant_max: int
 ) -> Tensor:
     """The values rounded to steps of one scale, from one zero point."""
     _check("fake_quantize_per_tensor_affine", quant_min, quant_max)
+    if not isinstance(zero_point, Tensor):
+        scale = plain_number("fake_quantize_per_tensor_affine", "scale", scale, "f")
+    _refuse_learned("fake_quantize_per_tensor_affine", scale, zero_point)
     return _Rounded.apply(input, scale, zero_point, quant_min, quant_max)  # type: ignore[no-any-return]
 
 
@@ -83,6 +98,7 @@ def fake_quantize_per_channel_affine(
 ) -> Tensor:
     """The same with a scale and a zero point for each channel."""
     _check("fake_quantize_per_channel_affine", quant_min, quant_max)
+    _refuse_learned("fake_quantize_per_channel_affine", scale, zero_point)
     if zero_point.dtype.name not in ("int32", "float32", "float16"):
         raise RuntimeError(
             "fake_quantize_per_channel_affine: zero_point must be of type int32, float32 or "

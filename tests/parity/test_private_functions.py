@@ -105,3 +105,28 @@ def test_scaled_gradients(torch):
         return log
 
     assert outcome(compat) == outcome(torch)
+
+
+@pytest.mark.parametrize(
+    ("name", "scale", "zero_point", "rest"),
+    [
+        ("fake_quantize_per_tensor_affine", 0.1, 0.0, (0, 255)),
+        ("fake_quantize_per_channel_affine", [0.1, 0.2], [0.0, 0.0], (0, 0, 255)),
+    ],
+)
+def test_rounding_has_no_derivative_by_its_steps(torch, name, scale, zero_point, rest):
+    for library in (compat, torch):
+        function, values = getattr(library, name), library.ones(2, 2)
+        for needs in ((True, False), (False, True)):
+            steps = [
+                library.tensor(each, requires_grad=need)
+                for each, need in zip((scale, zero_point), needs)
+            ]
+            with pytest.raises(RuntimeError):
+                function(values, *steps, *rest)
+            with library.no_grad():
+                assert function(values, *steps, *rest).tolist() == [[1.0, 1.0]] * 2
+    for library in (compat, torch):
+        learned = library.tensor(0.1, requires_grad=True)
+        with pytest.raises(TypeError):
+            library.fake_quantize_per_tensor_affine(library.ones(2), learned, 0, 0, 255)

@@ -358,6 +358,11 @@ def _normal_from(ask: Steps, kept: Kept, grad: Any) -> Any:
     return found
 
 
+def _bernoulli_p(ask: Steps, kept: Kept, grad: Any) -> Any:
+    chance = zeros_beside(ask, grad, kept.shape(1)) if kept.wanted[1] else None
+    return ask("zeros_like", grad) if kept.wanted[0] else None, chance
+
+
 def _incomplete(rises: bool) -> Any:
     """Steps of the incomplete gamma functions, by where their integral ends."""
 
@@ -503,11 +508,12 @@ STEPS: Final[dict[str, Any]] = {
     ),
     **dict.fromkeys(
         (
-            *("bernoulli_input", "bernoulli_p", "uniform", "normal_fill", "log_normal"),
+            *("bernoulli_input", "uniform", "normal_fill", "log_normal"),
             *("cauchy", "exponential", "geometric", "random", "poisson"),
         ),
         _flat,
     ),
+    "bernoulli_p": _bernoulli_p,
     "normal_from": _normal_from,
     "rounded_divide": _flat_twice,
     "acosh": _acosh,

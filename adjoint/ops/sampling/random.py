@@ -177,7 +177,7 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
 
 @general(
     input=lambda grad: zeros_of(grad),
-    p=lambda p: zeros_of(p),
+    p=lambda grad: zeros_of(grad),
     jvp=lambda result: zeros_of(result),
     mutate=_fill_bernoulli,
     inplace=True,
