@@ -16,7 +16,14 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.compat import pytorch_names
-from adjoint.compat.missing_names import Missing, class_of, missing, torch_path
+from adjoint.compat.missing_names import (
+    DEVICES,
+    Missing,
+    class_of,
+    function_of_device,
+    missing,
+    torch_path,
+)
 from adjoint.compat.paths import ABSENT, PATHS, SHARED
 
 ROOT = "adjoint.compat.torch"
@@ -134,6 +141,8 @@ def _look_up(path: str) -> Any:
         return importlib.import_module(f"{ROOT}.{path}")
     if pytorch_names.is_class(path):
         return class_of(path)
+    if parent in DEVICES and name[0] != "_" and pytorch_names.is_listed(path):
+        return function_of_device(path)
     raise missing(path)
 
 

@@ -67,6 +67,25 @@ class MissingNameError(AttributeError):
     """A name of PyTorch's that adjoint does not have was used."""
 
 
+class NoDeviceError(MissingNameError, RuntimeError):
+    """A function of a device was called that is not there: programs look for one this way."""
+
+
+DEVICES = ("mps", "mtia", "xpu")
+
+
+def function_of_device(path: str) -> Any:
+    """A function of a device that is not there: it can be mentioned, and most fail when called."""
+    name = path.rpartition(".")[2]
+
+    def absent(*args: Any, **kwargs: Any) -> None:
+        if not name.startswith("manual_seed"):  # which programs call for all devices
+            raise NoDeviceError(str(missing(path)))
+
+    absent.__name__ = absent.__qualname__ = name
+    return absent
+
+
 def torch_path(module_name: str) -> str:
     """`nn.functional` of `adjoint.compat.torch.nn.functional`; empty for the top."""
     return module_name[len(_PREFIX) :]

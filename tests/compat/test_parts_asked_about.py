@@ -216,3 +216,14 @@ def test_properties_of_modules_are_not_denied():
     with pytest.raises(AttributeError, match="nor has PyTorch"):
         compat.backends.xnnpack.nonsense  # noqa: B018
     assert compat.random.manual_seed and compat.random is not adjoint.random
+
+
+@pytest.mark.parametrize("name", ["mps", "mtia", "xpu"])
+def test_functions_of_devices_that_are_not_there(library, name):
+    device = getattr(library, name)
+    assert not device.is_available()
+    assert hasattr(device, "empty_cache")
+    assert not hasattr(device, "nonsense")
+    assert device.manual_seed(3) is None
+    with pytest.raises((RuntimeError, AssertionError)):
+        device.get_rng_state()

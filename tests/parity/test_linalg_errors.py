@@ -289,7 +289,7 @@ TRIANGLES: dict[str, Callable[[Any, Any, Any], Any]] = {
 @pytest.mark.parametrize("name", TRIANGLES)
 @pytest.mark.filterwarnings("ignore:.*triangular_solve is deprecated")
 def test_singular_triangles_have_infinite_solutions(name: str, kind: str) -> None:
-    found = []
+    found: list[Any] = []
     for library in (adjoint, torch):
         A = library.tensor(SINGULAR).to(getattr(library, kind))
         B = library.tensor([[2.0, 1.0], [1.0, 0.0], [0.0, 7.0]]).to(A.dtype)
@@ -305,3 +305,18 @@ def test_no_inverse_of_a_singular_factor(upper: bool) -> None:
     for library in (adjoint, torch):
         with pytest.raises(library.linalg.LinAlgError):
             library.cholesky_inverse(library.tensor(SINGULAR), upper=upper)
+
+
+@pytest.mark.parametrize("kind", ["logdet", "slogdet"])
+def test_determinants_that_have_no_logarithm(kind: str) -> None:
+    """Below 0 it is NaN, and has no gradient; at 0 the gradient is not a number, and no error."""
+    found: list[Any] = []
+    for library in (adjoint, torch):
+        matrices = [[[1.0, 2], [3, 4]], [[2, 1], [1, 3]], [[1, 2], [2, 4]]]
+        x: Any = library.tensor(matrices, dtype=library.float64, requires_grad=True)
+        result = library.logdet(x) if kind == "logdet" else library.linalg.slogdet(x)[1]
+        result.sum().backward()
+        np.testing.assert_array_equal(np.isfinite(x.grad[2].numpy()), False)
+        found.append([result.detach().numpy(), x.grad[:2].numpy()])
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)

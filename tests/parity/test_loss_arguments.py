@@ -1,6 +1,7 @@
 """Losses agree with PyTorch for all their arguments, and refuse what it refuses."""
 
 import itertools
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -362,3 +363,16 @@ def test_losses_in_place_in_whole_numbers_are_refused() -> None:
             library.nn.functional.binary_cross_entropy_with_logits(
                 library.ones(2), library.ones(2, dtype=library.int64)
             )
+
+
+@pytest.mark.parametrize("input", [[0.5, 0.2], [0.0, 1.0], [2.0, 0.5], [math.nan, 0.5], []])
+@pytest.mark.parametrize("target", [[0.0, 1.0], [2.0, 0.0], [-0.1, 1.0], [math.nan, 0.0], []])
+def test_probabilities_and_their_targets_lie_between_0_and_1(input: Any, target: Any) -> None:
+    def loss(lib: Any) -> Any:
+        error = lib.nn.functional.binary_cross_entropy
+        try:
+            return error(lib.tensor(input), lib.tensor(target)).item()
+        except (RuntimeError, ValueError) as refusal:
+            return type(refusal)
+
+    assert loss(adjoint) == pytest.approx(loss(torch), nan_ok=True)

@@ -23,6 +23,7 @@ from adjoint.ops.arranging.strided import diagonal
 from adjoint.ops.batch_rules import of_rank
 from adjoint.ops.elementwise.complex_numbers import real
 from adjoint.ops.elementwise.powers import log
+from adjoint.ops.elementwise.selection import where
 from adjoint.ops.matrices.matmul import matmul, mH, mT, same_dtype, shapes_of
 from adjoint.ops.op import composite, general
 from adjoint.ops.reducing.reduction import sum
@@ -298,15 +299,17 @@ def _slogdet_tangent(A: Value, A_tangent: Value, result0: Value) -> tuple[Any, A
     return result0 * (trace - conj(trace)) / 2, real(trace)
 
 
-def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, A: Value) -> Value:
+def _slogdet_rule(grad0: Value, grad1: Value, result0: Value, result1: Value, A: Value) -> Value:
     """With t = tr(inverse @ dA): d sign = i sign Im t, and d logabsdet = Re t."""
+    singular = unsqueeze(unsqueeze(result1 == -math.inf, -1), -1)
+    inverse = linalg_inv(where(singular, math.nan, A))  # which is refused where it has none
     turn = grad0 * conj(result0)
     weight = grad1 + (turn - conj(turn)) / 2
-    return unsqueeze(unsqueeze(weight, -1), -1) * mH(linalg_inv(A))
+    return unsqueeze(unsqueeze(weight, -1), -1) * mH(inverse)
 
 
 @general(
-    A=lambda grad0, grad1, result0, A: _slogdet_rule(grad0, grad1, result0, A),
+    A=lambda grad0, grad1, result0, result1, A: _slogdet_rule(grad0, grad1, result0, result1, A),
     returns="sign logabsdet",
     home="linalg",
     numpy=True,
@@ -339,7 +342,9 @@ def slogdet(input: Value) -> Any:
 def logdet(input: Value) -> Value:
     """The determinant's logarithm; NaN if it is negative."""
     sign, logarithm = linalg_slogdet(input)
-    return logarithm + log(sign)
+    if holds_complex(sign):
+        return logarithm + log(sign)
+    return where(sign == -1, math.nan, logarithm)
 
 
 # ---- solvers ----

@@ -309,8 +309,10 @@ def _chance_rule(grad: Value, input: Value, target: Value) -> Value:
 )
 def chance_error(xp: Any, input: Array, target: Array) -> Array:
     """The cross entropy of a probability; its logarithms are at least -100."""
-    if xp.readable(waiting=True) and bool(xp.any((input < 0) | (input > 1))):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    if xp.readable(waiting=True):
+        for name, values in (("input", input), ("target", target)):
+            if not bool(xp.all((values >= 0) & (values <= 1))):  # nor is NaN
+                raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     with xp.errstate(divide="ignore"):
         right = xp.maximum(xp.log(input), _LEAST_LOG)
         wrong = xp.maximum(xp.log1p(-input), _LEAST_LOG)
