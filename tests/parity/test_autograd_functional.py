@@ -257,7 +257,7 @@ def test_classes_of_tensors_are_kept(name: str) -> None:
 
         def described(value: Any) -> Any:
             if isinstance(value, tuple):
-                return [described(each) for each in value]  # noqa: B023  # of this turn
+                return [described(each) for each in value]  # of this turn
             return type(value).__name__, np.round(value.detach().numpy(), 4).tolist()
 
         found.append(described(answer))

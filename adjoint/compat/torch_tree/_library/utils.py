@@ -75,7 +75,7 @@ def is_tensorlist_like_type(typ: Any) -> bool:
 
 def is_tensor_like_type(typ: Any) -> bool:
     """Whether a type of a schema is a tensor, or None."""
-    return str(typ) in ("Tensor", "Tensor?")
+    return str(typ) in ("Tensor", "Optional[Tensor]")
 
 
 def mutated_args_kwargs(schema: Any) -> tuple[list[int], list[str]]:
