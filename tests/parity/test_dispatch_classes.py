@@ -220,3 +220,60 @@ def test_an_answer_to_whether(torch, answer):
     else:
         assert found[0] == found[1]
         assert type(found[0]) is type(found[1])
+
+
+def of_memory_class(library, log):
+    """A class whose instances have memory, which makes calls where nobody is asked."""
+    tree = library.utils._pytree
+
+    class OfMemory(library.Tensor):
+        @staticmethod
+        def __new__(cls, data, requires_grad=False):
+            return library.Tensor._make_subclass(cls, data, requires_grad)
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            log.append(str(func))
+            with library._C._DisableTorchDispatch():
+                answer = func(*args, **(kwargs or {}))
+            wrap = lambda each: each if isinstance(each, cls) else cls(each)
+            return tree.tree_map_only(library.Tensor, wrap, answer)
+
+    return OfMemory
+
+
+def test_a_class_with_memory_gets_gradients_of_its_own(torch):
+    found = []
+    for library in (compat, torch):
+        log = []
+        kind = of_memory_class(library, log)
+        x = kind(library.arange(3.0), requires_grad=True)
+        (x * 2).sum().backward()
+        assert type(x.grad) is kind
+        found.append((list(log), type(x.detach()).__name__, x.grad.sum().item()))
+        x.data = library.ones(2)
+        assert x.shape == (2,)
+    assert found[0] == found[1]
+
+
+def trained(library, log):
+    """Three steps of parameters that hold tensors, through a checkpoint and a functional call."""
+    kind = logging_class(library, log)
+    module = library.nn.Linear(3, 2)
+    numbers = {"weight": library.arange(6.0).reshape(2, 3) / 6, "bias": library.ones(2)}
+    parameters = {name: kind(each, requires_grad=True) for name, each in numbers.items()}
+    module_of = __import__(f"{library.__name__}.utils.checkpoint", fromlist=["x"])
+    x = library.ones(4, 3)
+
+    def loss(given):
+        return library.func.functional_call(module, parameters, given).sin().sum()
+
+    for _ in range(2):
+        module_of.checkpoint(loss, x, use_reentrant=False).backward()
+    return [each.grad.held.tolist() for each in parameters.values()]
+
+
+def test_parameters_of_a_class_through_a_checkpoint(torch):
+    found = [trained(library, []) for library in (compat, torch)]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)

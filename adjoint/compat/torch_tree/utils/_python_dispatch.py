@@ -355,9 +355,9 @@ class Dispatched(Layer):
         """See Layer."""
         return self.made("detach", (tensor,), {})
 
-    def detached(self) -> Layer:
-        """See Layer."""
-        return self
+    def detached(self) -> Layer | None:
+        """See Layer; where instances are plain tensors, so is what one is without history."""
+        return None if DISABLED.get() else self
 
     def below(self) -> list[Tensor]:
         """See Layer: what an instance holds, its class alone knows."""
