@@ -119,6 +119,7 @@ _FUNCTORCH = (
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     "": (f"{_TREE}._VF",),
     **dict.fromkeys(("mtia", "xpu"), ("adjoint.compat.absent_accelerators",)),
+    "mps": ("adjoint.compat.absent_mps",),
     "_C._nn": ("adjoint.nn.functional",),
     "_VF": ("adjoint",),
     "__future__": ("adjoint.nn.conversion",),
