@@ -60,7 +60,7 @@ def _roots(
         numbers.append(tensor.output_number)
         if as_tensors:
             if given is None and tensor.layer is not None and tensor.layer.wraps:
-                start = tensor.layer.made("ones_like", (tensor,), {})
+                start = tensor.layer.made("start", (tensor,), {})
             starts.append(start if isinstance(start, Tensor) else Tensor(start, AS_IS))
         else:
             starts.append(start.array if isinstance(start, Tensor) else start)

@@ -277,3 +277,31 @@ def test_parameters_of_a_class_through_a_checkpoint(torch):
     found = [trained(library, []) for library in (compat, torch)]
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def made_anew(library, x):
+    """Factories beside an instance, whose class is asked with PyTorch's arguments."""
+    made = [library.ones_like(x), x.new_zeros(2), x.new_zeros((2, 1)), library.full_like(x, 2.0)]
+    made += [library.zeros_like(x, dtype=library.float64), x.new_full((2,), 1), x.new_ones(1, 2)]
+    (grad,) = library.autograd.grad(x.sum(), x)
+    return [*made, grad]
+
+
+def test_a_class_is_asked_for_new_tensors_as_in_pytorch(torch):
+    found = []
+    for library in (compat, torch):
+        log = []
+        kind = logging_class(library, [])
+        answered = kind.__torch_dispatch__.__func__
+
+        def dispatch(cls, func, types, args=(), kwargs=None):
+            plain = [each for each in args if not isinstance(each, library.Tensor)]  # noqa: B023
+            named = {key: str(each) for key, each in (kwargs or {}).items()}
+            log.append((str(func), plain, named))  # noqa: B023  # of this turn
+            return answered(cls, func, types, args, kwargs)  # noqa: B023
+
+        kind.__torch_dispatch__ = classmethod(dispatch)
+        made = made_anew(library, kind(library.ones(2), requires_grad=True))
+        shown = [(name, plain, sorted(named)) for name, plain, named in log]
+        found.append((shown, [each.held.tolist() for each in made]))
+    assert found[0] == found[1]
