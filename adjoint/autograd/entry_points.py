@@ -8,7 +8,14 @@ from adjoint.autograd.node import AccumulateGrad as AccumulateGrad, GradientEdge
 from adjoint.autograd.provenance import warn
 from adjoint.call.context import current
 from adjoint.call.layers import needs_below, newest
-from adjoint.call.overriding import answers, created_by, creating_mode, offered, seen_by_mode
+from adjoint.call.overriding import (
+    answers,
+    created_by,
+    creating_mode,
+    has_subclasses,
+    offered,
+    seen_by_mode,
+)
 from adjoint.dtypes import COMPLEX, FLOAT, category_of
 from adjoint.tensors.core import F32, F64, NDARRAY, backend_of
 from adjoint.tensors.size import Size
@@ -53,7 +60,7 @@ def _roots(
         numbers.append(tensor.output_number)
         if as_tensors:
             if given is None and tensor.layer is not None and tensor.layer.wraps:
-                start = tensor.layer.made("ones_like", (tensor,), {})
+                start = tensor.layer.made("start", (tensor,), {})
             starts.append(start if isinstance(start, Tensor) else Tensor(start, AS_IS))
         else:
             starts.append(start.array if isinstance(start, Tensor) else start)
@@ -312,7 +319,8 @@ def grad(
     With `is_grads_batched`, grad_outputs have one more dimension in front, and so do the answers:
     one pass is made for all elements of it, by vmap.
     """
-    if seen_by_mode() or (not isinstance(outputs, Tensor) and answers(outputs)):
+    seen = seen_by_mode() or has_subclasses((outputs, inputs))
+    if seen or (not isinstance(outputs, Tensor) and answers(outputs)):
         named: dict[str, Any] = {"grad_outputs": grad_outputs, "retain_graph": retain_graph}
         named |= {"create_graph": create_graph, "only_inputs": only_inputs}
         named |= {"allow_unused": allow_unused, "is_grads_batched": is_grads_batched}

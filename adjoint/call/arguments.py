@@ -3,7 +3,7 @@
 from typing import Any
 
 from adjoint.tensors.core import F32, F64, TensorCore
-from adjoint.tensors.tensor import Tensor
+from adjoint.tensors.tensor import Tensor, wants_calls
 from adjoint.tensors.upper import upper
 
 
@@ -21,10 +21,10 @@ def tensors_in(values: list[Any]) -> list[Tensor]:
 
 
 def kinds_of(tensors: list[Tensor]) -> tuple[Any, ...]:
-    """The subclasses among tensors, each once."""
+    """The subclasses among tensors that answer calls, each once."""
     found: dict[Any, None] = {}
     for tensor in tensors:
-        if type(tensor) is not Tensor:
+        if type(tensor) is not Tensor and wants_calls(type(tensor)):
             found[type(tensor)] = None
     return tuple(found)
 

@@ -201,7 +201,7 @@ def override(op: "Op", function: Any, values: list[Any], tensors: list[Tensor]) 
             count = i + 1
     args = tuple(kwargs.pop(name) for name in op.parameters[:count])
     if op.star >= 0:
-        args = args[: op.star] + tuple(args[op.star])
+        args = args[: op.star] + (tuple(args[op.star]) or ((),))  # or it would be missing
     kwargs = {k: v for k, v in kwargs.items() if v is not op.defaults[op.index_of[k]]}
     if upper.shown is not None:
         args, kwargs = upper.shown(function, args, kwargs)

@@ -15,7 +15,7 @@ from adjoint.compat.absent_devices import (
 default_generators: tuple[Any, ...] = ()
 
 
-def _refusing(name: str) -> Callable[..., NoReturn]:
+def refusing(name: str) -> Callable[..., NoReturn]:
     """A function that needs a device."""
 
     def function(*args: Any, **kwargs: Any) -> NoReturn:
@@ -32,7 +32,7 @@ _NEEDING_A_DEVICE = """
     get_rng_state init initial_seed mem_get_info set_device set_rng_state set_stream synchronize
 """
 for _name in _NEEDING_A_DEVICE.split():
-    globals()[_name] = _refusing(_name)
+    globals()[_name] = refusing(_name)
 
 
 def is_initialized() -> bool:

@@ -128,6 +128,7 @@ SHARED = frozenset(
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     "": (f"{_TREE}._VF",),
     **dict.fromkeys(("mtia", "xpu"), ("adjoint.compat.absent_accelerators",)),
+    "mps": ("adjoint.compat.absent_mps",),
     "_C._nn": ("adjoint.nn.functional",),
     "_VF": ("adjoint",),
     "__future__": ("adjoint.nn.conversion",),

@@ -324,7 +324,7 @@ class Optimizer:
         for key, value in state_dict["state"].items():
             if key in places:
                 param, group = places[key]
-                state[param] = _loaded(_dict_of(f"state of {key!r}", value), param, group)
+                state[param] = loaded(_dict_of(f"state of {key!r}", value), param, group)
             else:
                 state[key] = value
         for group, own in zip(groups, self.param_groups):
@@ -517,12 +517,12 @@ def _own(value: Any) -> Any:
     return copy.deepcopy(value)
 
 
-def _loaded(value: Any, param: Tensor, group: Group, key: Any = None) -> Any:
+def loaded(value: Any, param: Tensor, group: Group, key: Any = None) -> Any:
     """A copy of a parameter's state with tensors of the parameter's kind, on its device."""
     if isinstance(value, dict):
-        return {name: _loaded(item, param, group, name) for name, item in value.items()}
+        return {name: loaded(item, param, group, name) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_loaded(item, param, group) for item in value)
+        return type(value)(loaded(item, param, group) for item in value)
     value = _own(value)
     if not is_tensor(value):
         return value

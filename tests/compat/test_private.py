@@ -214,6 +214,7 @@ def test_overrides():
     assert not compat.overrides.has_torch_function_unary(x)
     assert function(x, y) == ("function", (Seen,))
     assert compat.overrides.is_tensor_like(x)
+    assert compat.overrides.is_tensor_like(type(x))  # a class has the method, too
 
     class Unwilling:
         @classmethod
@@ -477,3 +478,44 @@ def test_the_type_of_a_loaded_state(torch, key, fused):
         sorted_lists = kind._group_tensors_by_device_and_dtype(lists)
         found[-1] = found[-1].split(".")[1], len(sorted_lists)
     assert found[0] == found[1]
+
+
+def test_devices_as_contexts():
+    from adjoint.compat.torch.utils._device import DeviceContext, set_device
+
+    with DeviceContext(compat.device("meta")):
+        assert compat.ones(2).device.type == "meta"
+        assert compat.nn.Linear(2, 2).weight.device.type == "meta"
+    assert set_device("meta")(compat.zeros)(2).device.type == "meta"
+    assert compat.ones(2).device.type == "cpu"
+
+
+def test_types_of_schemas_that_are_tensors(torch):
+    from torch._library.utils import is_tensor_like_type as theirs
+
+    from adjoint.compat.torch._library.utils import is_tensor_like_type as ours
+
+    found = []
+    for library, is_tensor in ((compat, ours), (torch, theirs)):
+        arguments = library.ops.aten.convolution.default._schema.arguments
+        found.append([is_tensor(each.type) for each in arguments])
+    assert found[0] == found[1]
+    assert any(found[0]) and not all(found[0])
+
+
+def test_a_mode_is_not_told_of_parameters(torch):
+    """Parameter answers no calls, so that a mode finds no class of them among the types."""
+    found = []
+    for library in (compat, torch):
+        seen = []
+
+        class Looking(library.overrides.TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                seen.append((func.__name__, list(types)))  # noqa: B023  # of this turn
+                return func(*args, **(kwargs or {}))
+
+        layer, x = library.nn.Linear(2, 2), library.ones(1, 2)
+        with Looking():
+            library.nn.functional.linear(x, layer.weight, layer.bias)
+        found.append(seen)
+    assert found[0] == found[1] == [("linear", [])]

@@ -230,3 +230,57 @@ def test_grad_mode_of_the_caller_stays() -> None:
         found = functional.jacobian(one_to_one, point(adjoint, 2))
         assert not adjoint.is_grad_enabled()
     assert found.tolist() == functional.jacobian(one_to_one, point(adjoint, 2)).tolist()
+
+
+OF_CLASSES = {
+    "jacobian": lambda f, x, v: f.jacobian(lambda t: t**2, x),
+    "jacobian of two": lambda f, x, v: f.jacobian(lambda t, u: t * u, (x, v)),
+    "jacobian at once": lambda f, x, v: f.jacobian(lambda t: t**2, x, vectorize=True),
+    "jacobian with history": lambda f, x, v: f.jacobian(lambda t: t**2, x, create_graph=True),
+    "hessian": lambda f, x, v: f.hessian(lambda t: (t**3).sum(), x),
+    "vjp": lambda f, x, v: f.vjp(lambda t: t.sin(), x, v),
+    "vjp of a sum": lambda f, x, v: f.vjp(lambda t: t.sum(), x),
+    "jvp": lambda f, x, v: f.jvp(lambda t: t.sin(), x, v),
+    "hvp": lambda f, x, v: f.hvp(lambda t: (t**3).sum(), x, v),
+    "vhp": lambda f, x, v: f.vhp(lambda t: (t**3).sum(), x, v),
+}
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+def test_classes_of_tensors_are_kept(name: str) -> None:
+    """Gradients of a class's tensors are of the class, which is asked about `grad` itself."""
+    found = []
+    for library in LIBRARIES:
+        kind: Any = type("Kept", (library.Tensor,), {})
+        x = library.tensor([1.0, 2.0, 3.0]).as_subclass(kind)
+        answer = OF_CLASSES[name](functional_of(library), x, library.ones(3))
+
+        def described(value: Any) -> Any:
+            if isinstance(value, tuple):
+                return [described(each) for each in value]  # of this turn
+            return type(value).__name__, np.round(value.detach().numpy(), 4).tolist()
+
+        found.append(described(answer))
+    assert found[0] == found[1]
+
+
+def test_gradients_of_a_class() -> None:
+    found = []
+    for library in LIBRARIES:
+        kind: Any = type("Kept", (library.Tensor,), {})
+        x = library.tensor([1.0, 2.0]).as_subclass(kind).requires_grad_()
+        w = library.ones(2, requires_grad=True)
+        total = (x * w).sum()
+        grads = library.autograd.grad(total, [x, w], retain_graph=True)
+        plain = library.autograd.grad(total.as_subclass(library.Tensor), w)
+        found.append([type(each).__name__ for each in (*grads, *plain)])
+    assert found[0] == found[1] == ["Kept", "Kept", "Tensor"]
+
+
+def test_no_sizes_are_an_argument_for_classes() -> None:
+    """A class is shown the sizes of `reshape(x, ())`, though there are none."""
+    for library in LIBRARIES:
+        kind: Any = type("Kept", (library.Tensor,), {})
+        one = library.ones(1).as_subclass(kind)
+        assert type(library.reshape(one, ())) is kind
+        assert library.reshape(one, ()).ndim == 0

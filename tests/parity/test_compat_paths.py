@@ -26,7 +26,13 @@ MADE = {"_C", "_C._autograd", "_C._functions", "_C._functorch", "_C._nn", "_C._p
 # Packages of their own, beside torch.
 MADE |= {"functorch", "functorch.einops"}
 MADE |= {"functorch.experimental", "functorch.experimental.control_flow"}
-MADE |= {"fx.codegen", "fx.naming", "fx.patching", "fx.wrapping"}  # parts of adjoint's own
+MADE |= {
+    "fx.codegen",
+    "fx.folders",
+    "fx.naming",
+    "fx.patching",
+    "fx.wrapping",
+}  # parts of adjoint's own
 MADE |= {"nn.functional.grad"}  # torch.nn.grad, which it imports
 
 

@@ -220,3 +220,88 @@ def test_an_answer_to_whether(torch, answer):
     else:
         assert found[0] == found[1]
         assert type(found[0]) is type(found[1])
+
+
+def of_memory_class(library, log):
+    """A class whose instances have memory, which makes calls where nobody is asked."""
+    tree = library.utils._pytree
+
+    class OfMemory(library.Tensor):
+        @staticmethod
+        def __new__(cls, data, requires_grad=False):
+            return library.Tensor._make_subclass(cls, data, requires_grad)
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            log.append(str(func))
+            with library._C._DisableTorchDispatch():
+                answer = func(*args, **(kwargs or {}))
+            wrap = lambda each: each if isinstance(each, cls) else cls(each)
+            return tree.tree_map_only(library.Tensor, wrap, answer)
+
+    return OfMemory
+
+
+def test_a_class_with_memory_gets_gradients_of_its_own(torch):
+    found = []
+    for library in (compat, torch):
+        log = []
+        kind = of_memory_class(library, log)
+        x = kind(library.arange(3.0), requires_grad=True)
+        (x * 2).sum().backward()
+        assert type(x.grad) is kind
+        found.append((list(log), type(x.detach()).__name__, x.grad.sum().item()))
+        x.data = library.ones(2)
+        assert x.shape == (2,)
+    assert found[0] == found[1]
+
+
+def trained(library, log):
+    """Three steps of parameters that hold tensors, through a checkpoint and a functional call."""
+    kind = logging_class(library, log)
+    module = library.nn.Linear(3, 2)
+    numbers = {"weight": library.arange(6.0).reshape(2, 3) / 6, "bias": library.ones(2)}
+    parameters = {name: kind(each, requires_grad=True) for name, each in numbers.items()}
+    module_of = __import__(f"{library.__name__}.utils.checkpoint", fromlist=["x"])
+    x = library.ones(4, 3)
+
+    def loss(given):
+        return library.func.functional_call(module, parameters, given).sin().sum()
+
+    for _ in range(2):
+        module_of.checkpoint(loss, x, use_reentrant=False).backward()
+    return [each.grad.held.tolist() for each in parameters.values()]
+
+
+def test_parameters_of_a_class_through_a_checkpoint(torch):
+    found = [trained(library, []) for library in (compat, torch)]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def made_anew(library, x):
+    """Factories beside an instance, whose class is asked with PyTorch's arguments."""
+    made = [library.ones_like(x), x.new_zeros(2), x.new_zeros((2, 1)), library.full_like(x, 2.0)]
+    made += [library.zeros_like(x, dtype=library.float64), x.new_full((2,), 1), x.new_ones(1, 2)]
+    (grad,) = library.autograd.grad(x.sum(), x)
+    return [*made, grad]
+
+
+def test_a_class_is_asked_for_new_tensors_as_in_pytorch(torch):
+    found = []
+    for library in (compat, torch):
+        log = []
+        kind = logging_class(library, [])
+        answered = kind.__torch_dispatch__.__func__
+
+        def dispatch(cls, func, types, args=(), kwargs=None):
+            plain = [each for each in args if not isinstance(each, library.Tensor)]  # noqa: B023
+            named = {key: str(each) for key, each in (kwargs or {}).items()}
+            log.append((str(func), plain, named))  # noqa: B023  # of this turn
+            return answered(cls, func, types, args, kwargs)  # noqa: B023
+
+        kind.__torch_dispatch__ = classmethod(dispatch)
+        made = made_anew(library, kind(library.ones(2), requires_grad=True))
+        shown = [(name, plain, sorted(named)) for name, plain, named in log]
+        found.append((shown, [each.held.tolist() for each in made]))
+    assert found[0] == found[1]

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from adjoint.compat.torch_tree.utils._foreach_utils import _group_tensors_by_device_and_dtype
-from adjoint.optim.optimizer import Optimizer, _loaded, hooked
+from adjoint.compat.torch_tree.utils import _foreach_utils
+from adjoint.optim.optimizer import Optimizer, hooked, loaded
 
 
 def _patch_step_function(self: Optimizer) -> None:
@@ -16,12 +16,14 @@ def _process_value_according_to_param_policy(
 ) -> Any:
     """A loaded value as it belongs to a parameter: of its type, unless it counts steps."""
     group = next((each for each in param_groups if param_id in each["params"]), {})
-    return _loaded({key: value}, param, group)[key]
+    return loaded({key: value}, param, group)[key]
 
 
 OPTIMIZER: dict[str, Any] = {
     "_patch_step_function": _patch_step_function,
-    "_group_tensors_by_device_and_dtype": staticmethod(_group_tensors_by_device_and_dtype),
+    "_group_tensors_by_device_and_dtype": staticmethod(
+        _foreach_utils._group_tensors_by_device_and_dtype  # noqa: SLF001  # PyTorch's name
+    ),
     "_process_value_according_to_param_policy": staticmethod(
         _process_value_according_to_param_policy
     ),

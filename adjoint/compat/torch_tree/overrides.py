@@ -107,7 +107,7 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 
 def is_tensor_like(inp: Any) -> bool:
     """Whether a value is a tensor, or takes part in calls like one."""
-    return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
+    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
 
 
 # ---- modes ----

@@ -131,7 +131,7 @@ class Sparse(Layer):
                 target.layer = new.holding(to(new.elements, target.dtype))
 
     def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
-        answer = ANSWERS.get(name)
+        answer = ANSWERS.get("ones_like" if name == "start" else name)
         if answer is None:
             raise refused(name, self.layout)
         made: Tensor = answer(*args, **{k: v for k, v in options.items() if v is not None})

@@ -133,6 +133,18 @@ def _gradients(node: Any, grads: list[Any], wanted: list[bool]) -> list[Any] | N
     return kept.by_rules(grads) if found is None and kept.opened else found
 
 
+def _factory(
+    name: str, args: tuple[Any, ...], options: dict[str, Any], read: Any = Tensor.item
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The operation that makes a new tensor, and its arguments as PyTorch writes them."""
+    found = bound(name, args, {**options, "pin_memory": options.get("pin_memory", False)})
+    if found is None:
+        options.pop("pin_memory", None)
+        return named(name), args, options
+    form, given = found
+    return named(name, form.overload), *form.spelled(given, read)
+
+
 class TorchDispatchMode(Scope):
     """Inside its block, `__torch_dispatch__(func, types, args, kwargs)` answers every call."""
 
@@ -207,17 +219,9 @@ class TorchDispatchMode(Scope):
             args = (*args[:before], list(rest[0] if single else rest))
         if kwargs.get("out") is not None:
             return self._filled(name, args, options, kwargs["out"])
-        options.setdefault("pin_memory", False)
         if not name.startswith("new_") and not name.endswith("_like"):
             options["device"] = as_device(options.get("device") or get_default_device())
-        found = bound(name, args, options)
-        if found is None:
-            del options["pin_memory"]
-            answer = self.answered(named(name), args, options)
-        else:
-            form, given = found
-            args, options = form.spelled(given, Steps(self.answered).read)
-            answer = self.answered(named(name, form.overload), args, options)
+        answer = self.answered(*_factory(name, args, options, Steps(self.answered).read))
         return self._new(name, answer, kwargs)
 
     def _new(self, name: str, answer: Any, kwargs: dict[str, Any]) -> Tensor:
@@ -335,11 +339,13 @@ class Dispatched(Layer):
 
     def made(self, name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Tensor:
         """See Layer."""
-        function, given = named(name), {k: v for k, v in options.items() if v is not None}
+        if name == "start":  # of a backward pass
+            name, options = "ones_like", {"memory_format": preserve_format}
+        given = {k: v for k, v in options.items() if v is not None}
         if DISABLED.get():
-            return function(*[_bare(value) for value in args], **given)  # type: ignore[no-any-return]
+            return named(name)(*[_bare(value) for value in args], **given)  # type: ignore[no-any-return]
         with asking() as ask:
-            answer = ask.answerer(function, args, given)
+            answer = ask.answerer(*_factory(name, args, given))
         if not isinstance(answer, Tensor):
             raise RuntimeError(
                 f"{name}(): __torch_dispatch__ of {self.kind.__name__} returned a "
@@ -355,9 +361,9 @@ class Dispatched(Layer):
         """See Layer."""
         return self.made("detach", (tensor,), {})
 
-    def detached(self) -> Layer:
-        """See Layer."""
-        return self
+    def detached(self) -> Layer | None:
+        """See Layer; where instances are plain tensors, so is what one is without history."""
+        return None if DISABLED.get() else self
 
     def below(self) -> list[Tensor]:
         """See Layer: what an instance holds, its class alone knows."""

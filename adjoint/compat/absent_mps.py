@@ -1,6 +1,6 @@
 """torch.mps: Apple's GPUs, which are not there; a seed is taken, and what needs one refused."""
 
-from adjoint.compat.absent_accelerators import _refusing, manual_seed as manual_seed
+from adjoint.compat.absent_accelerators import manual_seed as manual_seed, refusing
 from adjoint.compat.absent_devices import (
     device_count as device_count,
     is_available as is_available,
@@ -13,4 +13,4 @@ _NEEDING_A_DEVICE = """
     synchronize
 """
 for _name in _NEEDING_A_DEVICE.split():
-    globals()[_name] = _refusing(_name)
+    globals()[_name] = refusing(_name)

@@ -1,0 +1,1 @@
+"""torch._export: programs are not exported."""
