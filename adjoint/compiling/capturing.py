@@ -143,6 +143,10 @@ class Capturing(Watching):
         """See Watching: nothing has values on the host."""
         return False
 
+    def is_new(self, tensor: Any) -> bool:
+        """See Watching."""
+        return bool(self.graph.owns(tensor.array))
+
     def apart(self, tensor: Tensor) -> Any:
         """See Watching: a graph does again what it was told to do again."""
         return tensor

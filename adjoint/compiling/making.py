@@ -59,6 +59,7 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
                     "while it is traced and not again; return what is new"
                 )
             unrepeated.extend(state.changed(empty))
+            _check_settings(tracing, state)
             outcome = outcome_of(tracing, answer, held)
             outcome.rest, outputs = rest_of(tracing, outcome)
         outcomes.append(outcome)
@@ -111,6 +112,19 @@ def _check_modes(enabled: bool, kind: Any) -> None:
     change_grad_enabled(enabled)
     set_default_dtype(kind)
     raise EagerError("it leaves grad mode, or the default data type, as another than it found")
+
+
+def _check_settings(tracing: Any, state: PythonState) -> None:
+    """Refuse a function that names settings which it has changed: the host alone knows them."""
+    asked = {id(group) for each in tracing.optimizers.values() for group in each.param_groups}
+    asked |= tracing.scheduled.keys()
+    scales = [each[:2] for each in state.before if id(each[0]) in tracing.updated]
+    for holder, key in [*state.places, *(each for each in scales if each[1] == "_scale")]:
+        if id(holder) in asked or id(holder) in tracing.updated:
+            raise EagerError(
+                f"it reads or sets {key!r} of an optimizer, scheduler or scaler, which changes inside; "
+                "do this outside of the function"
+            )
 
 
 def _learn(tracing: Tracing, error: Exception) -> None:

@@ -80,6 +80,53 @@ def test_all_kinds_in_one_step():
     logged(make)
 
 
+def test_what_is_queued_for_the_end_of_a_pass_sees_gradients_and_may_queue_more():
+    def make(note):
+        net, x = nn.Linear(3, 2), adjoint.randn(4, 3)
+
+        def last():
+            note(("last", shown(net.weight.grad)))
+
+        def end():
+            note(("end", shown(net.weight.grad), shown(net.bias.grad)))
+            graph.queue_callback(last)
+
+        net.weight.register_hook(lambda _: graph.queue_callback(end))
+
+        def step():
+            net.zero_grad()
+            net(x).sum().backward()
+            return net.weight.grad.clone()
+
+        return step
+
+    logged(make)
+
+
+def test_hooks_on_saved_tensors_see_what_has_changed_by_then():
+    def make(note):
+        weight, count = adjoint.ones(3, requires_grad=True), adjoint.zeros(())
+
+        def pack(tensor):
+            note(("pack", count.item()))
+            return tensor.clone()
+
+        def unpack(tensor):
+            note(("unpack", count.item()))
+            return tensor
+
+        def step():
+            count.add_(1)
+            with graph.saved_tensors_hooks(pack, unpack):
+                product = weight.exp()
+            count.add_(1)
+            return adjoint.autograd.grad(product.sum(), weight)[0]
+
+        return step
+
+    logged(make)
+
+
 def test_the_context_of_a_hook():
     def make(note):
         weight = adjoint.ones(3, requires_grad=True)
