@@ -17,7 +17,6 @@ from adjoint.compiling.errors import CompileError, EagerError
 from adjoint.compiling.host import EndOfPass, PackCall, UnpackCall, asked
 from adjoint.compiling.optimizers import make_step, rate_of, traced_group
 from adjoint.compiling.places import Lifted, Place
-from adjoint.compiling.scheduling import called
 from adjoint.compiling.scaling import (
     Overflow,
     Remembered,
@@ -27,6 +26,7 @@ from adjoint.compiling.scaling import (
     stepped_unless,
     unscaled,
 )
+from adjoint.compiling.scheduling import called
 from adjoint.device import device
 from adjoint.optim.lr_scheduler.base import remembered
 from adjoint.optim.writes import Undo

@@ -3,7 +3,6 @@
 from typing import Any
 
 from adjoint.call.out import write_out
-from adjoint.dtypes import int64
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.indexing import lifted
 from adjoint.ops.arranging.shape import cat, movedim, reshape, unbind
