@@ -590,9 +590,12 @@ def test_a_state_of_whole_parameters_that_is_loaded_is_used(kind):
 )
 @pytest.mark.parametrize("warm_up", [0, 1])
 def test_averaged_models(options, warm_up):
+    made = []
+
     def make():
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
         mean, x = optim.swa_utils.AveragedModel(model, **options), adjoint.randn(6, 3)
+        made.append(mean)
 
         def step():
             with adjoint.no_grad():
@@ -611,6 +614,8 @@ def test_averaged_models(options, warm_up):
     for _ in range(4):
         for one, other in zip(compiled(), eager(), strict=True):
             np.testing.assert_allclose(one.numpy(), other.numpy(), 1e-5, 1e-6)
+    versions = [[p._version for p in mean.parameters()] for mean in made]
+    assert versions[0] == versions[1]
 
 
 def test_the_scale_of_losses_is_an_input():
