@@ -432,6 +432,8 @@ class Program:
         for event in part.events:
             visit.begun.append(event)
             made = event.act()
+            if self.host_calls:
+                event.show(visit)
             for feed in self.feeds.get(id(event), ()):
                 feed.take(made)
         self.graph.launch(number)

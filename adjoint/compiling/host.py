@@ -127,6 +127,13 @@ def _changes(name: str) -> CompileError:
     )
 
 
+class Unseen:
+    """What the host asks or does before a piece of a program, without anything to be shown."""
+
+    def show(self, visit: Visit) -> None:
+        """Let hooks see what has become of things, where that is put back when the call ends."""
+
+
 class OnHost:
     """What the host does between two pieces of a program."""
 
@@ -148,6 +155,7 @@ class EventCall(OnHost):
         """Make the event happen."""
         visit.begun.append(self.event)
         made = self.event.act()
+        self.event.show(visit)
         return [] if made is None else [made]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
 from adjoint.compiling.errors import CompileError, OutdatedError, StatelessError
+from adjoint.compiling.host import Unseen
 from adjoint.dtypes import float32
 from adjoint.optim.elementwise import Counters, floats
 from adjoint.optim.optimizer import hooks_of
@@ -25,11 +26,14 @@ class Numbers:
 
     only_asks = True
 
-    def __init__(self, optimizer: Any, number: int, params: list[Any], skipping: Any) -> None:
+    def __init__(
+        self, optimizer: Any, number: int, params: list[Any], skipping: Any, earlier: Any
+    ) -> None:
         self.optimizer = optimizer
         self.number = number
         self.params = params
         self.skipping = skipping  # says whether a call makes no step
+        self.earlier = earlier  # the Numbers of a step before this one in the same call, or None
         group = optimizer.param_groups[number]
         self.counts = list(optimizer.counts(group))
         self.arrays = list(optimizer.arrays(group))
@@ -53,11 +57,34 @@ class Numbers:
         """What the optimizer answers now; its counters advance when the call has succeeded."""
         home = self.homes[0]
         own = {name: home[name].array for name in self.counts} if home else {}
+        own |= self._counted()
         counters = Counters(own)
         group = self.optimizer.param_groups[self.number]
         values: dict[str, Any] = floats(self.optimizer.numbers(_np, group, counters, False))
         self.new = counters.new
         return values
+
+    def _counted(self) -> dict[str, Any]:
+        """What an earlier step of the same call has counted to."""
+        last = self.earlier
+        while last is not None and last.is_skipped():
+            last = last.earlier
+        found: dict[str, Any] = {} if last is None else last.new
+        return found
+
+    def is_skipped(self) -> bool:
+        """Whether the call that is under way makes no step."""
+        return self.skipping is not None and bool(self.skipping.found)
+
+    def show(self, visit: Any) -> None:
+        """Let hooks see what the step has counted to, until the call ends."""
+        if self.is_skipped():
+            return
+        for name, value in self.new.items():
+            for home in self.homes:
+                tensor = home[name]
+                visit.before.append((tensor, "array", tensor.array))
+                tensor.array = _np.array(value)
 
     def act(self) -> Any:
         """The numbers of this call."""
@@ -92,7 +119,7 @@ class Numbers:
 
     def writes(self) -> list[tuple[Any, ...]]:
         """When the call succeeds the counters advance, unless the step was skipped."""
-        if self.skipping is not None and self.skipping.found:
+        if self.is_skipped():
             return []
         return [
             (setitem, home[name].array, ..., value)
@@ -104,7 +131,7 @@ class Numbers:
         """The call has failed: nothing was changed."""
 
 
-class Rate:
+class Rate(Unseen):
     """The learning rate of a group, asked for at each call; all else of it must stay the same.
 
     So must the rate itself if it is a tensor of the program.
@@ -197,16 +224,18 @@ def make_step(tracing: Any, optimizer: Any, number: int, params: list[Any], writ
     """Trace the step of the parameters of a group that have gradients."""
     group = optimizer.param_groups[number]
     counts, names = list(optimizer.counts(group)), list(optimizer.arrays(group))
-    kinds: dict[Any, list[Any]] = {}
+    kinds: dict[Any, tuple[Any, list[Any]]] = {}
     for param in params:
         state = optimizer.state.get(param)
         if any((state or {}).get(name) is None for name in (*counts, *names)):
             raise _stateless(optimizer, param)
         stand = tuple(state[name].array.item(0) for name in counts)
-        kinds.setdefault(stand, []).append(param)
-    for members in kinds.values():
+        earlier = tracing.steps.get(id(state)) if counts else None
+        kinds.setdefault((stand, id(earlier)), (earlier, []))[1].append(param)
+    for earlier, members in kinds.values():
         with tracing.valued(_tensors_of(group)), Changed({"tracing": None}):
-            numbers = Numbers(optimizer, number, members, tracing.skipping)
+            numbers = Numbers(optimizer, number, members, tracing.skipping, earlier)
+        tracing.steps.update((id(home), numbers) for home in numbers.homes)
         vector = tracing.event(numbers, ((len(numbers.names),), _np.dtype("float64")))
         for param in members:
             tracing.step(numbers, param, vector, writes)

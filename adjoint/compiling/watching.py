@@ -14,7 +14,7 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError, EagerError
-from adjoint.compiling.host import EndOfPass, PackCall, UnpackCall, asked
+from adjoint.compiling.host import EndOfPass, PackCall, UnpackCall, Unseen, asked
 from adjoint.compiling.optimizers import make_step, rate_of, traced_group
 from adjoint.compiling.places import Lifted, Place
 from adjoint.compiling.scaling import (
@@ -41,7 +41,7 @@ TURN = RLock()  # of the thread that watches: what its run has met holds tracers
 PATIENCE = 60.0  # seconds for another thread's run, which may itself wait for this thread
 
 
-class Event:
+class Event(Unseen):
     """What the host does at each call, before the program or between its pieces.
 
     It answers an array for the program, or None; what it changes it changes for good when the call
@@ -144,6 +144,7 @@ class Watching:
         self.chance: dict[int, Kept] = {}  # states of generators, by the ids of what shows them
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
         self.optimizers: dict[int, Any] = {}  # those that make a step, by id
+        self.steps: dict[int, Any] = {}  # the last Numbers of parameters, by the ids of their state
         self.scheduled: dict[int, Any] = {}  # what steps of schedulers may change, by id
         self.updated: dict[int, Any] = {}  # scalers, by the ids of their attributes
         self.functions: set[Any] = set()  # the Functions that were called

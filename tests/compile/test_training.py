@@ -471,6 +471,57 @@ def test_options_of_optimizers(name):
                 )
 
 
+STEPPING = ("SGD, nesterov", "Adam", "Adam, capturable", "NAdam", "Adafactor", "ASGD", "Rprop")
+
+
+@pytest.mark.parametrize("name", STEPPING)
+def test_several_steps_in_one_call_count_on(name):
+    made = []
+
+    def make():
+        one, other, x = nn.Linear(3, 2), nn.Linear(3, 2), adjoint.randn(4, 3)
+        optimizer = OPTIMIZERS[name]([*one.parameters(), *other.parameters()])
+        made.append(optimizer)
+
+        def step():
+            for use in (one, lambda x: one(x) + other(x), other):
+                optimizer.zero_grad()
+                use(x).square().mean().backward()
+                optimizer.step()
+            return [*one.parameters(), *other.parameters()]
+
+        return step
+
+    assert_alike(make, 4)
+    eager, other = ([float(h.get("step", 0)) for h in o.state.values()] for o in made)
+    assert other == eager
+
+
+def test_a_step_that_is_skipped_before_another_in_one_call_counts_none():
+    made = []
+
+    def make():
+        weight, count = adjoint.ones(2, requires_grad=True), adjoint.zeros(())
+        optimizer, scaler = optim.Adam([weight], lr=0.1), adjoint.GradScaler("cpu", init_scale=4.0)
+        made.append(optimizer)
+
+        def step():
+            for _ in range(2):
+                count.add_(1)
+                optimizer.zero_grad()
+                bad = (count == 4) | (count == 5) | (count == 7) | (count == 8)
+                loss = (weight**2).sum() * adjoint.where(bad, np.inf, 1.0)
+                scaler.scale(loss).backward()
+                scaler.step(optimizer)
+                scaler.update()
+            return weight
+
+        return step
+
+    assert_alike(make, 6)
+    assert _counted(made[0]) == _counted(made[1]) == [8.0]
+
+
 def test_the_options_that_most_optimizers_have_are_here():
     common = {"amsgrad", "capturable", "foreach", "maximize", "momentum", "nesterov"}
     common |= {"weight_decay"}
