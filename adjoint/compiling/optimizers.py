@@ -57,7 +57,8 @@ class Numbers:
         """What the optimizer answers now; its counters advance when the call has succeeded."""
         home = self.homes[0]
         own = {name: home[name].array for name in self.counts} if home else {}
-        own |= self._counted()
+        if self.earlier is not None:
+            own |= self._counted()
         counters = Counters(own)
         group = self.optimizer.param_groups[self.number]
         values: dict[str, Any] = floats(self.optimizer.numbers(_np, group, counters, False))
@@ -119,7 +120,7 @@ class Numbers:
 
     def writes(self) -> list[tuple[Any, ...]]:
         """When the call succeeds the counters advance, unless the step was skipped."""
-        if self.is_skipped():
+        if self.skipping is not None and self.skipping.found:
             return []
         return [
             (setitem, home[name].array, ..., value)
