@@ -190,15 +190,15 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
 
-def _gradients(grads: Any, count: int) -> tuple[Any, ...]:
-    if grads is None:
-        return (None,) * count
-    given = (grads,) if isinstance(grads, Tensor) else tuple(grads)
+def _gradients(grads: Any, roots: Sequence[Any]) -> tuple[Any, ...]:
+    given: tuple[Any, ...] = (None,) * len(roots)
+    if grads is not None:
+        given = (grads,) if isinstance(grads, Tensor) else tuple(grads)
     tracing = current().tracing
-    if tracing is not None:
-        tracing.lift_all([grad for grad in given if isinstance(grad, Tensor)])
-    if len(given) != count:
-        raise RuntimeError(f"got {count} tensors and {len(given)} gradients")
+    if tracing is not None:  # a root may be a leaf that no op has met
+        tracing.lift_all([each for each in (*roots, *given) if isinstance(each, Tensor)])
+    if len(given) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(given)} gradients")
     return given
 
 
@@ -260,7 +260,7 @@ def backward(
         named |= {"create_graph": create_graph, "inputs": inputs}
         handler(backward, kinds, (roots,), named)
         return
-    given = _gradients(grad_tensors, len(roots))
+    given = _gradients(grad_tensors, roots)
     layered = _is_layered(roots, given)
     nodes, numbers, starts = _roots(roots, given, create_graph or layered)
     targets: list[tuple[Node, int]] = []
@@ -287,7 +287,7 @@ def _batched(
 ) -> tuple[Any, ...]:
     """The gradients for all elements of a batch of grad_outputs, in one pass."""
     roots = _sequence(outputs)
-    given = _gradients(grad_outputs, len(roots))
+    given = _gradients(grad_outputs, roots)
     sizes = {int(g.shape[0]) for g in given if g is not None and g.ndim}
     if len(sizes) != 1 or any(g is not None and not g.ndim for g in given):
         raise RuntimeError(
@@ -337,7 +337,7 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("materialize_grads=True needs allow_unused=True or None, not False")
     roots = _sequence(outputs)
-    given = _gradients(grad_outputs, len(roots))
+    given = _gradients(grad_outputs, roots)
     layered = _is_layered(roots, given)
     nodes, numbers, starts = _roots(roots, given, create_graph or layered)
     targets = [_edge(i, value, "grad") for i, value in enumerate(wanted)]

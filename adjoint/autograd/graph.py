@@ -30,7 +30,7 @@ from adjoint.autograd.provenance import (
     is_provenance_enabled as is_provenance_enabled,
     set_provenance_enabled as set_provenance_enabled,
 )
-from adjoint.call.context import Changed, Scope, Settings, replaced
+from adjoint.call.context import Changed, Scope, Settings, current, replaced
 from adjoint.tensors.core import VersionCounter
 from adjoint.tensors.tensor import Tensor
 
@@ -66,6 +66,9 @@ __all__ = [
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The place where a tensor's gradient arrives; of a leaf, its AccumulateGrad."""
+    tracing = current().tracing
+    if tracing is not None:
+        tracing.lift_all([tensor])
     tensor.up_to_date()
     node = edge_node(tensor)
     if node is None:

@@ -64,6 +64,36 @@ def _listed(part: Any) -> Any:
     return np.asarray(part) if part else np.zeros(0, np.int32)
 
 
+def _is_traced_mask(part: Any) -> bool:
+    return isinstance(part, jax.core.Tracer) and part.dtype == np.bool_
+
+
+def _over_mask(array: Any, index: tuple[Any, ...], values: Any) -> tuple[Any, Any] | None:
+    """A mask in an index, and what is written where it is true, as they lie along an array.
+
+    None if there is more to the index, or if each place that the mask names gets another value.
+    """
+    if sum(map(_is_traced_mask, index)) != 1:
+        return None
+    at = next(number for number, part in enumerate(index) if _is_traced_mask(part))
+    mask, others = index[at], (*index[:at], *index[at + 1 :])
+    if any(not isinstance(part, slice) or part != slice(None) for part in others):
+        return None
+    rest = array.ndim - at - mask.ndim  # how many dimensions come behind it
+    if array.shape[at : at + mask.ndim] != mask.shape:
+        raise IndexError(
+            f"a mask of shape {list(mask.shape)} does not match dimensions of size "
+            f"{list(array.shape[at : at + mask.ndim])}"
+        )
+    if values.ndim > rest:
+        if values.shape[values.ndim - rest - 1] != 1 or values.ndim > at + 1 + rest:
+            return None
+        before, behind = values.shape[: values.ndim - rest - 1], values.shape[values.ndim - rest :]
+        values = values.reshape(*before, *(1,) * mask.ndim, *behind)
+    np.broadcast_shapes(values.shape, array.shape)  # complains as NumPy does
+    return mask.reshape(*mask.shape, *(1,) * rest), jnp.broadcast_to(values, array.shape)
+
+
 def _fitting(values: Any, array: Any) -> Any:
     """Values to be written into array, in its data type, as NumPy would cast them."""
     dtype = getattr(values, "dtype", None)
@@ -89,6 +119,10 @@ def _held(array: Any) -> Any:
             "leave this tensor on 'cpu'"
         )
     return narrow if whole else array
+
+
+# JAX would take the mean of both triangles; LAPACK, and so NumPy, looks at one.
+_OF_ONE_TRIANGLE = ("cholesky", "eigh", "eigvalsh")
 
 
 class _Function:
@@ -120,9 +154,16 @@ class JaxNamespace(Namespace):
         if isinstance(found, ModuleType):  # linalg, fft
             found = JaxNamespace(found)
         elif callable(found) and not isinstance(found, type):
+            if name in _OF_ONE_TRIANGLE and self.library is jnp.linalg:
+                found = functools.partial(found, symmetrize_input=False)
             found = _Function(found)
         setattr(self, name, found)
         return found
+
+    def complex_of(self, real: Any, imag: Any, kind: Any) -> Any:
+        if kind.kind != "c":  # of two halves
+            return super().complex_of(real, imag, kind)
+        return jax.lax.complex(*jnp.broadcast_arrays(real, imag))
 
     def are_indices(self, numbers: Any) -> bool:
         # What is compiled has all types, and may be given those of eager code, which has no int64.
@@ -134,7 +175,12 @@ class JaxNamespace(Namespace):
         return array[_readable(array, index)]
 
     def updated(self, array: Any, index: Any, values: Any) -> Any:
-        return array.at[_readable(array, index)].set(_fitting(values, array))
+        index, values = _readable(array, index), _fitting(values, array)
+        if isinstance(index, tuple) and any(map(_is_traced_mask, index)):
+            spread = _over_mask(array, index, jnp.asarray(values, array.dtype))
+            if spread is not None:
+                return jnp.where(*spread, array)
+        return array.at[index].set(values)
 
     def added_at(self, array: Any, index: Any, values: Any) -> Any:
         return array.at[_readable(array, index)].add(_fitting(values, array))
@@ -233,6 +279,9 @@ class JaxNamespace(Namespace):
             along[axis] = n
             places = places + step * jnp.arange(n).reshape(along)
         return jnp.take(array.reshape(-1), places)
+
+    def repeated(self, numbers: Any, counts: Any, total: int | None) -> Any:
+        return jnp.repeat(numbers, counts, total_repeat_length=total)
 
     def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:
         """NumPy's sort; JAX has one algorithm, which is stable."""

@@ -229,6 +229,10 @@ class Namespace(ABC):
         """Complex numbers of a kind from their real and imaginary parts."""
         return self.stack(self.broadcast_arrays(real, imag), axis=-1).view(kind)[..., 0]
 
+    def repeated(self, numbers: Array, counts: Array, total: int | None) -> Array:
+        """Each number as often as its count says; `total` is how many that are, where known."""
+        return self.repeat(numbers, counts)
+
     @abstractmethod
     def special(self, name: str) -> Callable[..., Array]:
         """An elementwise function by scipy.special's name; an ImportError if there is none."""

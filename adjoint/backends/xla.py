@@ -177,7 +177,11 @@ class Program:
         """The same for arrays of JAX's own, all of them, which needs less preparation."""
         if self.quick is None:
             self._prepare(arrays)
-        found: list[Any] = (self.quick or self.ready)(*arrays)
+        if self.quick is None:
+            with wide():  # which functions of the host that it calls are given their numbers in
+                prepared: list[Any] = self.ready(*arrays)
+            return prepared
+        found: list[Any] = self.quick(*arrays)
         return found
 
     def _prepare(self, arrays: list[Any]) -> None:
@@ -220,7 +224,8 @@ class Taking:
             arrays[position] = copied
         if self.ready is None:
             self._prepare(arrays)
-        found = self.ready(*arrays)
+        with wide():
+            found = self.ready(*arrays)
         return [found[place] for place in self.places]
 
     def copies(self, arrays: list[Any]) -> list[Any]:

@@ -143,6 +143,10 @@ class Capturing(Watching):
         """See Watching: nothing has values on the host."""
         return False
 
+    def is_new(self, tensor: Any) -> bool:
+        """See Watching."""
+        return bool(self.graph.owns(tensor.array))
+
     def apart(self, tensor: Tensor) -> Any:
         """See Watching: a graph does again what it was told to do again."""
         return tensor
@@ -428,6 +432,8 @@ class Program:
         for event in part.events:
             visit.begun.append(event)
             made = event.act()
+            if self.host_calls:
+                event.show(visit)
             for feed in self.feeds.get(id(event), ()):
                 feed.take(made)
         self.graph.launch(number)

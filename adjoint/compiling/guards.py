@@ -15,7 +15,7 @@ from typing import Any
 
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import EagerError, OutdatedError
-from adjoint.compiling.reads import CHANCE, PLAIN, TABLES, Reads, held_at
+from adjoint.compiling.reads import CHANCE, PLAIN, TABLES, Reads, held_at, putting
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
 from adjoint.tensors.core import ABSENT, NDARRAY, are_without_hooks, bound, hold
 from adjoint.tensors.tensor import Tensor
@@ -278,6 +278,40 @@ class PythonState:
         ]
         self.places = [each[:2] for each in found]
         return [each[2] for each in found]
+
+    def put_back(self) -> None:
+        """Let what was changed be as before: plain values, and what lists and dicts hold."""
+        for holder, key, _, before in self.before:
+            now = held_at(holder, key)
+            if not is_otherwise(now, before):
+                continue
+            if isinstance(before, PLAIN) and isinstance(now, PLAIN):
+                act, *given = putting(holder, key, before)
+                act(*given)
+            else:
+                _fill_again(now, before)
+
+
+def _fill_again(now: Any, before: Any) -> None:
+    """Let a list or dict hold what it held; what was a container and is gone stays gone."""
+    if type(before) is not Contents or type(now) is not before.kind:
+        return
+    if before.kind not in (list, dict):
+        return
+    places = range(before.size) if before.keys is None else before.keys
+    there = dict(enumerate(now)) if before.kind is list else dict(now)
+    parts = [
+        there.get(place, ABSENT) if isinstance(part, Contents) or part is FREE else part
+        for place, part in zip(places, before.parts)
+    ]
+    for part, known in zip(parts, before.parts):
+        _fill_again(part, known)
+    kept = [(place, part) for place, part in zip(places, parts) if part is not ABSENT]
+    if before.kind is list:
+        now[:] = [part for _, part in kept]
+    else:
+        now.clear()
+        now.update(kept)
 
 
 def _is_single(found: tuple[Any, ...]) -> bool:

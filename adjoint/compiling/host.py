@@ -127,6 +127,13 @@ def _changes(name: str) -> CompileError:
     )
 
 
+class Unseen:
+    """What the host asks or does before a piece of a program, without anything to be shown."""
+
+    def show(self, visit: Visit) -> None:
+        """Let hooks see what has become of things, where that is put back when the call ends."""
+
+
 class OnHost:
     """What the host does between two pieces of a program."""
 
@@ -148,10 +155,35 @@ class EventCall(OnHost):
         """Make the event happen."""
         visit.begun.append(self.event)
         made = self.event.act()
+        self.event.show(visit)
         return [] if made is None else [made]
 
 
-class HostCall(OnHost):
+class Showing(OnHost):
+    """A call that sees tensors from outside as eager code would have left them by then."""
+
+    def __init__(self, tracing: Any) -> None:
+        self.shown, arrays = tracing.changes_so_far()
+        self.arrays: list[Any] = arrays  # the values of those that are shown
+        self.showing = len(arrays)
+
+    def replace(self, old: Place, new: Place) -> None:
+        """Find a tensor at another place."""
+        self.shown = [(new if place is old else place, n, i) for place, n, i in self.shown]
+
+    def show(self, visit: Visit, arrays: list[Any]) -> list[Any]:
+        """Let them be so until the call ends; the other arrays of this call."""
+        for place, name, number in self.shown:
+            value = None if number < 0 else visit.tensor(arrays[number])
+            visit.show(place, name, value if value is None or name != "array" else value.array)
+        return arrays[self.showing :]
+
+    def forget(self) -> None:
+        """See OnHost."""
+        self.arrays = []
+
+
+class HostCall(Showing):
     """A call of a function with tensors and other things as arguments."""
 
     def __init__(self, tracing: Any, function: Any, args: Any, answers: Any) -> None:
@@ -185,15 +217,13 @@ class HostCall(OnHost):
         self.others = wanted
         self.needs = [tensor.needs_grad and self.grad_enabled for tensor in self.tensors]
         self.given = [_spec(tensor) for tensor in self.tensors]
-        self.shown, arrays = tracing.changes_so_far()
-        self.arrays: list[Any] = arrays  # the values of those that are shown
-        self.showing = len(arrays)
+        super().__init__(tracing)
 
     def replace(self, old: Place, new: Place) -> None:
-        """Find a tensor at another place."""
+        """See Showing."""
+        super().replace(old, new)
         self.sources = [(n, new if what is old else what) for n, what in self.sources]
         self.outside = {n: new if each is old else each for n, each in self.outside.items()}
-        self.shown = [(new if place is old else place, n, i) for place, n, i in self.shown]
 
     def specs(self) -> list[Spec]:
         """What its answers look like."""
@@ -201,7 +231,8 @@ class HostCall(OnHost):
 
     def forget(self) -> None:
         """See OnHost."""
-        self.tensors, self.arrays = [], []
+        super().forget()
+        self.tensors = []
         self.others = [None if isinstance(other, Tensor) else other for other in self.others]
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
@@ -209,23 +240,8 @@ class HostCall(OnHost):
         if self.skipping is not None and self.skipping.found:
             given = arrays[self.showing :]
             return [given[number] for number in self.wanted if number >= 0]
-        for place, name, number in self.shown:
-            value = None if number < 0 else visit.tensor(arrays[number])
-            visit.show(place, name, value if value is None or name != "array" else value.array)
-        arrays = arrays[self.showing :]
-        tensors = [visit.tensor(array) for array in arrays]
-        for tensor, needs in zip(tensors, self.needs):
-            tensor.needs_grad = needs
-        for number, place in self.outside.items():
-            tensors[number] = place.found(visit.arguments)
-        leaves = [
-            what.found(visit.arguments)
-            if isinstance(what, Place)
-            else tensors[number]
-            if number >= 0
-            else what
-            for number, what in self.sources
-        ]
+        arrays = self.show(visit, arrays)
+        tensors, leaves = self.given_at(visit, arrays)
         answer = self._answer(visit, self.tree.unflatten(leaves), tensors)
         if not bound(*visit.program.read):
             for act, *given in map(putting, *visit.program.read):
@@ -247,23 +263,27 @@ class HostCall(OnHost):
             for number, result in zip(wanted, results)
         ]
 
+    def given_at(self, visit: Visit, arrays: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The tensors of a call with these arrays, and what stands for the leaves of arguments."""
+        tensors = [visit.tensor(array) for array in arrays]
+        for tensor, needs in zip(tensors, self.needs):
+            tensor.needs_grad = needs
+        for number, place in self.outside.items():
+            tensors[number] = place.found(visit.arguments)
+        leaves = [
+            what.found(visit.arguments)
+            if isinstance(what, Place)
+            else tensors[number]
+            if number >= 0
+            else what
+            for number, what in self.sources
+        ]
+        return tensors, leaves
+
     def _answer(self, visit: Visit, leaves: Any, shown: list[Any]) -> Any:
-        """What the function says inside a pass; a signal at any step leaves no trace of that."""
-        outer, presence = under_way.get(), Presence(visit.task)
-        try:
-            try:
-                under_way.set(presence)
-                with set_grad_enabled(self.grad_enabled):
-                    return visit.ask(self.name, self.function, leaves, shown)
-            except Exception as error:
-                why = "; what the program reads is read-only meanwhile"
-                why = why if "read-only" in str(error) else ""
-                add_note(error, f"in '{self.name}', called for compiled code{self.where}{why}")
-                raise
-            finally:
-                presence.task = None
-        finally:
-            under_way.set(outer)
+        """What the function says."""
+        with set_grad_enabled(self.grad_enabled):
+            return _asked_in_pass(visit, self.name, self.function, leaves, shown, self.where)
 
     def _checked(self, answer: Any, given: list[Any]) -> list[Any]:
         """The tensors of an answer, which must look like those whose place they take."""
@@ -306,6 +326,26 @@ class HostCall(OnHost):
             "hook answers must be those it was given. Mark it with graph.traceable, so that it is "
             "compiled itself"
         )
+
+
+def _asked_in_pass(
+    visit: Visit, name: str, function: Any, args: Any, shown: list[Any], where: str
+) -> Any:
+    """What a function says inside a pass; a signal at any step leaves no trace of that."""
+    outer, presence = under_way.get(), Presence(visit.task)
+    try:
+        try:
+            under_way.set(presence)
+            return visit.ask(name, function, args, shown)
+        except Exception as error:
+            why = "; what the program reads is read-only meanwhile"
+            why = why if "read-only" in str(error) else ""
+            add_note(error, f"in '{name}', called for compiled code{where}{why}")
+            raise
+        finally:
+            presence.task = None
+    finally:
+        under_way.set(outer)
 
 
 def _node_under_way() -> str:
@@ -407,15 +447,17 @@ class DrawCall(OnHost):
         return [_np.asarray(self.draw(self.shape, *found))]
 
 
-class EndOfPass(OnHost):
+class EndOfPass(Showing):
     """The host calls what hooks have queued for the end of a backward pass."""
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """Call them, and those that they queue."""
         callbacks = visit.task.callbacks
+        if callbacks:
+            self.show(visit, arrays)
         while callbacks:
             callback = callbacks.pop(0)
-            visit.ask(name_of(callback), callback, (), [])
+            _asked_in_pass(visit, name_of(callback), callback, (), [], "")
         return []
 
 
@@ -424,22 +466,24 @@ class PackCall(HostCall):
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """See HostCall."""
-        (array,) = arrays[self.showing :]
+        (array,) = self.show(visit, arrays)
         given = visit.tensor(array)
         with set_grad_enabled(False):
             visit.packed[id(self)] = visit.ask(self.name, self.function, (given,), [given])
         return []
 
 
-class UnpackCall(OnHost):
+class UnpackCall(Showing):
     """An unpack hook: it gives back the tensor."""
 
-    def __init__(self, pack: PackCall, function: Any) -> None:
+    def __init__(self, tracing: Any, pack: PackCall, function: Any) -> None:
+        super().__init__(tracing)
         self.pack = pack
         self.function = function
 
     def run(self, visit: Visit, arrays: list[Any]) -> list[Any]:
         """See HostCall."""
+        self.show(visit, arrays)
         with set_grad_enabled(False):
             name, packed = name_of(self.function), visit.packed[id(self.pack)]
             tensor = visit.ask(name, self.function, (packed,), [])

@@ -14,7 +14,7 @@ from adjoint.compiling.guards import PythonState, guards_of, refuse_iterators
 from adjoint.compiling.outcomes import Outcome, outcome_of
 from adjoint.compiling.places import Place
 from adjoint.compiling.program import Program
-from adjoint.compiling.reads import Reads, held_at, putting
+from adjoint.compiling.reads import PLAIN, Reads, held_at, putting
 from adjoint.compiling.resuming import rest_of
 from adjoint.compiling.signatures import objects_among
 from adjoint.compiling.tracing import Tracing
@@ -46,6 +46,7 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
     held, state = [*reads.held(), *reads.empty()], PythonState(reads)
     empty = {(id(holder), key) for holder, key, _ in reads.empty()}
     unrepeated: list[str] = []
+    counts = _counted(reads)
 
     def run() -> list[Any]:
         tracing.refuse_layers()
@@ -59,6 +60,12 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
                     "while it is traced and not again; return what is new"
                 )
             unrepeated.extend(state.changed(empty))
+            _check_settings(tracing, reads, state)
+            if _put_counts_back(counts):
+                raise EagerError(
+                    "the step of an optimizer changes plain values in its state, as a count of "
+                    "steps; let tensors hold them"
+                )
             outcome = outcome_of(tracing, answer, held)
             outcome.rest, outputs = rest_of(tracing, outcome)
         outcomes.append(outcome)
@@ -67,11 +74,13 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
     try:
         traced = xla.trace(run, tracing)
     except CompileError as error:
+        _undo(state, counts)
         _learn(tracing, error)
         raise untraceable(name, error, error, function) from error
     except Exception as error:
         if not xla.value_was_read(error):
             raise
+        _undo(state, counts)
         _learn(tracing, error)
         raise untraceable(
             name, error, "a value, or a shape that depends on one, is read", function
@@ -111,6 +120,46 @@ def _check_modes(enabled: bool, kind: Any) -> None:
     change_grad_enabled(enabled)
     set_default_dtype(kind)
     raise EagerError("it leaves grad mode, or the default data type, as another than it found")
+
+
+def _counted(reads: Reads) -> list[Any]:
+    """The plain values in the states of optimizers, which their steps may count on."""
+    homes = [home for each in reads.optimizers.values() for home in each.state.values()]
+    return [
+        (home, key, value)
+        for home in homes
+        if isinstance(home, dict)
+        for key, value in home.items()
+        if isinstance(value, PLAIN)
+    ]
+
+
+def _put_counts_back(counts: list[Any]) -> bool:
+    """Let states hold the same plain values again; whether one did not."""
+    changed = [each for each in counts if repr(each[0].get(each[1])) != repr(each[2])]
+    for home, key, value in changed:
+        home[key] = value
+    return bool(changed)
+
+
+def _undo(state: PythonState, counts: list[Any]) -> None:
+    """The function will run again, or not at all: let Python's own values be as before."""
+    state.put_back()
+    _put_counts_back(counts)
+
+
+def _check_settings(tracing: Any, reads: Reads, state: PythonState) -> None:
+    """Refuse a function that names settings which it has changed: the host alone knows them."""
+    optimizers = [*tracing.optimizers.values(), *reads.optimizers.values()]
+    asked = {id(group) for each in optimizers for group in each.param_groups}
+    asked |= tracing.scheduled.keys()
+    scales = [each[:2] for each in state.before if id(each[0]) in tracing.updated]
+    for holder, key in [*state.places, *(each for each in scales if each[1] == "_scale")]:
+        if id(holder) in asked or id(holder) in tracing.updated:
+            raise EagerError(
+                f"it reads or sets {key!r} of an optimizer, scheduler or scaler, which changes "
+                "inside; do this outside of the function"
+            )
 
 
 def _learn(tracing: Tracing, error: Exception) -> None:

@@ -8,7 +8,7 @@ from adjoint.backends import xla
 from adjoint.backends.meshes import pinned
 from adjoint.call.layers import Ground
 from adjoint.compiling.errors import CompileError
-from adjoint.compiling.host import HostCall
+from adjoint.compiling.host import Showing
 from adjoint.compiling.memory import overlap
 from adjoint.compiling.places import Argument, Held, Lifted, Part, Place, Shown
 from adjoint.compiling.reads import held_at
@@ -69,7 +69,7 @@ def outcome_of(tracing: Any, result: Any, held: list[tuple[Any, Any, Any]]) -> O
         if record is not None and type(record.place) is Place:
             carried = Held(holder, key)
             for call in tracing.host_calls:
-                if isinstance(call, HostCall):
+                if isinstance(call, Showing):
                     call.replace(record.place, carried)
             record.place = carried
     records: list[Lifted] = list(tracing.lifted.values())

@@ -122,6 +122,7 @@ class Lifted:
         "accumulator",
         "array",
         "base",
+        "counter",
         "gradient",
         "gradient_version",
         "index",
@@ -152,6 +153,7 @@ class Lifted:
         self.version = tensor.version()
         extras = tensor.extras
         self.accumulator = None if extras is None else extras.accumulator
+        self.counter = None if extras is None else extras.counter
         self.view_version = 0 if extras is None else extras.view_version
         self.base = None if extras is None else extras.base
         self.steps = () if extras is None else extras.steps
@@ -184,6 +186,8 @@ class Lifted:
             extras.accumulator = self.accumulator
             extras.view_version = self.view_version
             extras.base, extras.steps = self.base, self.steps
+            if self.is_apart:  # which has counted for itself
+                extras.counter = self.counter
             if extras.counter is not None:
                 extras.counter.value = self.version
         if self.gradient is not None and self.gradient.version() != self.gradient_version:

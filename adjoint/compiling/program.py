@@ -195,6 +195,8 @@ class Program:
             for event in self.events:
                 visit.begun.append(event)
                 self.inputs.give(event, event.act())
+                if self.xla.only is None:
+                    event.show(visit)
             if self.xla.only is None:
                 return self._with_host(arguments, inputs, visit)
             return self._finished(arguments, inputs, visit)

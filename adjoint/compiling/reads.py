@@ -26,11 +26,13 @@ from types import (
 )
 from typing import Any
 
+from adjoint.amp.grad_scaler import GradScaler
 from adjoint.autograd.hooks import function_of, is_traceable
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.answers import code_of
 from adjoint.compiling.errors import EagerError
 from adjoint.nn.module import Module
+from adjoint.optim.lr_scheduler import LRScheduler
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tensors.core import ABSENT, NDARRAY
 from adjoint.tensors.tensor import Tensor
@@ -66,6 +68,8 @@ _IN_STRINGS = {*_BY_STRING, *_BY_ANY, "globals", "locals", "eval", "exec", "__im
     "attrgetter", "methodcaller", "import_module", "__getattribute__",
 }  # fmt: skip
 _OF_OPTIMIZERS = {"param_groups", "state", "defaults"}  # which are asked at each call
+# Methods of schedulers and scalers that answer what an attribute is.
+_ANSWERS = {"get_last_lr": "_last_lr", "get_scale": "_scale", "is_enabled": "_enabled"}
 CHANCE = (random.Random, numpy_backend.xp.random.Generator, numpy_backend.xp.random.RandomState)
 _SHAPED = {"shape", "size", "ndim", "dim", "numel", "nelement"}
 TABLES = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
@@ -355,6 +359,10 @@ class Reads:
         else:
             library = not isinstance(value, (type, Module)) and not _is_own(_home(value), _ARRAYS)
         if library:
+            if isinstance(value, (LRScheduler, GradScaler)):
+                for name in _ANSWERS.keys() & self.names:
+                    if _ANSWERS[name] in fields:
+                        self._read(fields, _ANSWERS[name], name, fields[_ANSWERS[name]])
             for name in self.names & fields.keys():
                 self._setting(fields, name, fields[name])
             return

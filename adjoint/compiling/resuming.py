@@ -1,9 +1,12 @@
 """Results whose gradients are asked for after the call: the program rests, and goes on then."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from adjoint.autograd.entry_points import grad
 from adjoint.autograd.function import Function, once_differentiable
+from adjoint.autograd.hooks import traceable
 from adjoint.autograd.node import Node, edge_node, next_sequence_number
 from adjoint.autograd.saved_tensors import freed
 from adjoint.backends import xla
@@ -91,13 +94,17 @@ def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
     starts = xla.call_on_host(xla.REST, outcome.arrays, specs)
     grads = [Tensor(start, AS_IS) for start in starts]
     try:
-        found = grad(tensors, [record.tensor for record in records], grads, allow_unused=True)
+        with _alone([record.tensor for record in records]) as arrived:
+            found = grad(tensors, [record.tensor for record in records], grads, allow_unused=True)
     except CompileError:
         raise
     except RuntimeError as error:  # which eager code would raise later, if it were asked at all
         raise CompileError(
             f"a result needs a gradient that could not be found later; detach() it ({error})"
         ) from error
+    # In the order in which eager code reaches them, as their hooks see outside.
+    turns = sorted(range(len(records)), key=lambda n: arrived.get(id(records[n].tensor), n))
+    records, found = [records[n] for n in turns], tuple(found[n] for n in turns)
     arrays = [each.array for each in found if each is not None]
     numbers = iter(range(len(arrays)))
     order = [-1 if each is None else next(numbers) for each in found]
@@ -110,6 +117,31 @@ def rest_of(tracing: Any, outcome: Outcome) -> tuple[Rest | None, list[Any]]:
     rest = Rest(slots, [record.place for record in records], order, reached)
     rest.specs = specs
     return rest, arrays
+
+
+@contextmanager
+def _alone(tensors: list[Any]) -> Iterator[dict[int, int]]:
+    """Inside, leaves have no hooks: those are called where their gradients arrive outside.
+
+    Notes when a gradient reached each of them, by their ids, as numbers below zero.
+    """
+    arrived: dict[int, int] = {}
+    leaves = [tensor for tensor in tensors if tensor.node is None]
+    ends: list[Any] = [edge_node(leaf) for leaf in leaves]
+    kept = [end.hooks for end in ends]
+    count = len(leaves)
+
+    def note(leaf: Any) -> Any:
+        return traceable(lambda _: arrived.setdefault(id(leaf), len(arrived) - count) and None)
+
+    try:
+        for leaf, end in zip(leaves, ends):
+            end.hooks = None
+            end.any_hooks().tensor[0] = {0: note(leaf)}
+        yield arrived
+    finally:
+        for end, hooks in zip(ends, kept):
+            end.hooks = hooks
 
 
 def _nodes_behind(node: Any) -> dict[int, Any]:

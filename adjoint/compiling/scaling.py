@@ -9,7 +9,7 @@ from typing import Any
 from adjoint.autograd.grad_mode import no_grad
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import CompileError, OutdatedError
-from adjoint.compiling.host import OnHost, Visit
+from adjoint.compiling.host import OnHost, Unseen, Visit
 from adjoint.dtypes import bfloat16, float16, float32
 from adjoint.ops.sparse.layers import sparse_of
 from adjoint.tensors.tensor import Tensor
@@ -23,7 +23,7 @@ def overflowed(scaler: Any) -> dict[Any, Any]:
     return found
 
 
-class Remembered:
+class Remembered(Unseen):
     """What the host knows of a scaler before a call changes it."""
 
     only_asks = False
@@ -100,7 +100,7 @@ class Unscaling:
         return 1.0 / float(self.scaler.get_scale())
 
 
-class Known(Skipping):
+class Known(Skipping, Unseen):
     """What was found when gradients were unscaled outside, before the call."""
 
     only_asks = False

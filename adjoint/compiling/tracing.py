@@ -1,5 +1,7 @@
 """A run of the user's function on tracers: what it reads is input, what it changes output."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from adjoint.autograd.function import Function
@@ -11,10 +13,11 @@ from adjoint.compiling.errors import CompileError
 from adjoint.compiling.host import DrawCall, EventCall
 from adjoint.compiling.places import Argument, GradientOf, Lifted, Place
 from adjoint.compiling.regions import branched, looped, scanned
+from adjoint.compiling.scheduling import settings_of
 from adjoint.compiling.watching import UNTRACED, Event, Watching
 from adjoint.device import device
 from adjoint.optim.elementwise import narrowed, widened
-from adjoint.tensors.core import NDARRAY, backend_of
+from adjoint.tensors.core import NDARRAY, VersionCounter, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 from adjoint.tensors.views import replay, scattered
 
@@ -60,6 +63,7 @@ class Tracing(Watching):
         self.inputs: list[Any] = []  # of each input its Lifted, or the Event that makes it
         self.shown: dict[int, Any] = {}  # views of those, by id: of which array
         self.met = 0  # calls of ops
+        self.rates: dict[int, Any] = {}  # settings that a scheduler has changed: to what
         self.regions: list[Any] = []  # functions that XLA calls by itself, the last inside
         self.cut: set[int] = set()  # ids of the tensors whose history is outside of those
 
@@ -119,6 +123,8 @@ class Tracing(Watching):
         record = Lifted(tensor, place, len(self.inputs) if base is None else -1)
         if apart:
             tensor.extras.base, tensor.extras.steps = None, ()
+            counter = tensor.extras.counter = VersionCounter()
+            counter.value = record.version
         self.lifted[id(tensor)] = record
         if base is not None:
             self.lift(base)
@@ -142,6 +148,13 @@ class Tracing(Watching):
         return id(tensor.array) in self.constants
 
     # ---- tensors made inside ----
+
+    def is_new(self, tensor: Any) -> bool:
+        """See Watching."""
+        array = tensor.array
+        return id(tensor) not in self.lifted and (
+            xla.is_traced(array) or id(array) in self.constants
+        )
 
     def held(self, array: Any) -> Any:
         """The array of a new tensor: numbers of Python and NumPy become constants."""
@@ -294,6 +307,42 @@ class Tracing(Watching):
         return True
 
     # ---- optimizers ----
+
+    def rates_of(self, scheduler: Any) -> list[Any]:
+        """See Watching."""
+        return settings_of(scheduler)
+
+    def set_rates(self, rates: list[Any], arrays: list[Any], values: list[Any]) -> None:
+        """See Watching."""
+        for rate, array, value in zip(rates, arrays, values):
+            rate.replace_array(array)
+            self.follow(rate)
+            self.rates[id(rate)] = (array, value)
+
+    @contextmanager
+    def valued(self, settings: list[Any]) -> Iterator[None]:
+        """See Watching."""
+        met = [each for each in settings if id(each) in self.lifted]
+        before = [each.array for each in met]
+        values = [self._value_of(each) for each in met]
+        try:
+            for each, value in zip(met, values):
+                each.replace_array(value.copy() if type(value) is NDARRAY else value)
+            yield
+        finally:
+            for each, array in zip(met, before):
+                each.replace_array(array)
+
+    def _value_of(self, setting: Any) -> Any:
+        """What the host knows of a setting: as it came, or as a scheduler has made it."""
+        record = self.lifted[id(setting)]
+        known, value = self.rates.get(id(setting), (record.tracer, record.array))
+        if setting.array is not known:
+            raise CompileError(
+                "a learning rate, or another setting of an optimizer, is changed inside and then "
+                "read by the host; let a scheduler change it, or give the optimizer capturable=True"
+            )
+        return value
 
     def step(self, numbers: Any, param: Any, vector: Any, writes: Any) -> None:
         """See Watching: the rule of the optimizer is compiled."""

@@ -5,7 +5,7 @@ meets tensors from outside, memory is shared, chance is asked, an optimizer make
 """
 
 from collections.abc import Callable
-from functools import partial
+from contextlib import AbstractContextManager, nullcontext
 from threading import RLock
 from typing import Any
 
@@ -14,8 +14,8 @@ from adjoint.backends.numpy import numpy_backend
 from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError, EagerError
-from adjoint.compiling.host import EndOfPass, PackCall, UnpackCall, asked
-from adjoint.compiling.optimizers import make_step, rate_of
+from adjoint.compiling.host import EndOfPass, PackCall, UnpackCall, Unseen, asked
+from adjoint.compiling.optimizers import make_step, rate_of, traced_group
 from adjoint.compiling.places import Lifted, Place
 from adjoint.compiling.scaling import (
     Overflow,
@@ -26,6 +26,7 @@ from adjoint.compiling.scaling import (
     stepped_unless,
     unscaled,
 )
+from adjoint.compiling.scheduling import called
 from adjoint.device import device
 from adjoint.optim.lr_scheduler.base import remembered
 from adjoint.optim.writes import Undo
@@ -40,7 +41,7 @@ TURN = RLock()  # of the thread that watches: what its run has met holds tracers
 PATIENCE = 60.0  # seconds for another thread's run, which may itself wait for this thread
 
 
-class Event:
+class Event(Unseen):
     """What the host does at each call, before the program or between its pieces.
 
     It answers an array for the program, or None; what it changes it changes for good when the call
@@ -143,6 +144,9 @@ class Watching:
         self.chance: dict[int, Kept] = {}  # states of generators, by the ids of what shows them
         self.modules: dict[int, Any] = {}  # those whose calls have met an op, by id
         self.optimizers: dict[int, Any] = {}  # those that make a step, by id
+        self.steps: dict[int, Any] = {}  # the last Numbers of parameters, by the ids of their state
+        self.scheduled: dict[int, Any] = {}  # what steps of schedulers may change, by id
+        self.updated: dict[int, Any] = {}  # scalers, by the ids of their attributes
         self.functions: set[Any] = set()  # the Functions that were called
         self.spent = False  # a once-only hook was called: the program is good for one call
         self.skipping: Any = None  # what says at each call whether a step under way is skipped
@@ -158,6 +162,10 @@ class Watching:
 
     def knows(self, tensor: Any) -> bool:
         """Whether a tensor has values while the run lasts."""
+        raise NotImplementedError
+
+    def is_new(self, tensor: Any) -> bool:
+        """Whether a tensor was made inside."""
         raise NotImplementedError
 
     def lay(self, target: Tensor, step: Any) -> None:
@@ -276,7 +284,8 @@ class Watching:
     def end_pass(self) -> None:
         """A backward pass has ended: the host calls what hooks have queued meanwhile."""
         if self.host_calls and not isinstance(self.host_calls[-1], EndOfPass):
-            self.on_host(EndOfPass(), [], [])
+            call = EndOfPass(self)
+            self.on_host(call, call.arrays, [])
 
     def pack(self, function: Any, tensor: Any) -> PackCall:
         """Have the host pack a tensor that is saved."""
@@ -286,7 +295,8 @@ class Watching:
 
     def unpack(self, function: Any, packed: PackCall) -> Tensor:
         """Have the host give back what it has packed."""
-        return Tensor(self.on_host(UnpackCall(packed, function), [], packed.given)[0], AS_IS)
+        call = UnpackCall(self, packed, function)
+        return Tensor(self.on_host(call, call.arrays, packed.given)[0], AS_IS)
 
     # ---- chance ----
 
@@ -321,16 +331,37 @@ class Watching:
 
     def schedule(self, step: Any, scheduler: Any, args: Any, kwargs: Any) -> None:
         """The step of a scheduler, which the host makes at each call."""
-        undo = Undo()
+        undo, rates = Undo(), self.rates_of(scheduler)
         with UNTRACED:
-            remembered(scheduler, undo)
+            remembered(scheduler, undo, {id(rate) for rate in rates})
+        self.scheduled.update((id(each), each) for each in undo.tables)
         self.undoing.append(undo.run)
-        if any(isinstance(value, Tensor) for value in (*args, *kwargs.values())):
-            self.ask(partial(step, scheduler), (*args, *kwargs.values()), None)
+        looks = any(isinstance(value, Tensor) for value in (*args, *kwargs.values()))
+        if not looks and not rates:
+            self.event(Scheduled(step, scheduler, args, kwargs))
+            with UNTRACED:
+                step(scheduler, *args, **kwargs)
             return
-        self.event(Scheduled(step, scheduler, args, kwargs))
-        with UNTRACED:
-            step(scheduler, *args, **kwargs)
+        made = called(self, step, scheduler, (args, kwargs), rates)
+        with self.valued(rates), UNTRACED:
+            versions = [rate.version() for rate in rates]
+            if not looks:
+                step(scheduler, *args, **kwargs)
+            values = [rate.array for rate in rates]
+            for rate, version in zip(rates, versions):  # the host counts, at each call
+                rate.counter().value = version
+        self.set_rates(rates, made, values)
+
+    def rates_of(self, scheduler: Any) -> list[Any]:
+        """The settings that are tensors of the program, which a step of a scheduler may change."""
+        return []
+
+    def set_rates(self, rates: list[Any], arrays: list[Any], values: list[Any]) -> None:
+        """Let settings have become these arrays of the program, and these values on the host."""
+
+    def valued(self, settings: list[Any]) -> AbstractContextManager[None]:
+        """Inside, settings that are tensors hold values that they may have by then."""
+        return nullcontext()
 
     def make_step(self, optimizer: Any, number: int, params: list[Any], writes: Any) -> None:
         """The step of an optimizer; see adjoint.compiling.optimizers."""
@@ -341,6 +372,14 @@ class Watching:
         """The learning rate of a group, which is read at each call."""
         self.optimizers[id(optimizer)] = optimizer
         return rate_of(self, optimizer, number, params)
+
+    def group(self, optimizer: Any, number: int, params: list[Any]) -> dict[str, Any]:
+        """The settings of a group for a step that is traced with all its numbers."""
+        if not params or all(map(self.is_new, params)):
+            group: dict[str, Any] = optimizer.param_groups[number]
+            return group
+        self.optimizers[id(optimizer)] = optimizer
+        return traced_group(self, optimizer, number, params)
 
     def number(self, event: Any) -> Tensor:
         """A number that the host finds at each call."""
@@ -378,6 +417,7 @@ class Watching:
             self.refuse_value(new_scale)
         self._remember(scaler)
         self.event(Updated(scaler, new_scale))
+        self.updated[id(vars(scaler))] = scaler
         overflowed(scaler).clear()
 
     # ---- the end ----

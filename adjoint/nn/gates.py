@@ -11,6 +11,7 @@ parameter, an input as it came), because others may use those too.
 from typing import Any
 
 from adjoint.autograd.node import USER, Node, edge_node, next_sequence_number
+from adjoint.call.context import current
 from adjoint.nn.backward_hooks import Arguments, BackwardHooks, Side, zeros
 from adjoint.nn.nests import NestedArguments
 from adjoint.pytree import container_of, tree_flatten
@@ -152,6 +153,9 @@ class Passage:
             return args, kwargs
         side.zero_others(leaves)
         self.tensors = [leaves[place] for place in side.places]
+        tracing = current().tracing
+        if tracing is not None:  # so that stand-ins are of what the program works on
+            tracing.lift_all(self.tensors)
         gate = self.gate = Gate(self.hooks, True, self.tensors)
         for number, tensor in enumerate(self.tensors):
             guarded = tensor.node is None or is_view(tensor) or self.is_repeated(tensor)

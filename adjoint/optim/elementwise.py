@@ -250,9 +250,10 @@ class ElementwiseOptimizer(Optimizer):
             if tracing is not None and not group.get("capturable"):
                 tracing.make_step(self, number, params, writes)
                 continue
+            asked = group if tracing is None else tracing.group(self, number, params)
             params = self.shortcut(params, group, writes)
             if group.get("capturable"):
-                self._step_each(params, group, writes)
+                self._step_each(params, group, asked, writes)
             elif params:
                 self._step_planned(number, params, group, writes)
         writes.run()
@@ -413,19 +414,19 @@ class ElementwiseOptimizer(Optimizer):
         for name, value in (*counters.recorded.items(), *zip(names, results[1:])):
             writes.put(home, name, value)
 
-    def _step_each(self, params: list[Any], group: Group, writes: Writes) -> None:
+    def _step_each(self, params: list[Any], group: Group, asked: Group, writes: Writes) -> None:
         """The steps of parameters one by one; what is listed twice makes two, each for itself."""
         if len(set(map(id, params))) == len(params):
             for param in params:
-                self._step_alone(param, group, writes)
+                self._step_alone(param, group, asked, writes)
             return
         for param in params:
             own = Writes(self._spare)
-            self._step_alone(param, group, own)
+            self._step_alone(param, group, asked, own)
             own.run()
 
-    def _step_alone(self, param: Any, group: Group, writes: Writes) -> None:
-        """The step of one parameter, whatever its array is."""
+    def _step_alone(self, param: Any, group: Group, asked: Group, writes: Writes) -> None:
+        """The step of one parameter, whatever its array is, by the settings that are asked for."""
         state, _, fresh = self._prepared(param, group, writes)
         tracing = current().tracing
         if tracing is not None:
@@ -437,10 +438,10 @@ class ElementwiseOptimizer(Optimizer):
         check_shapes(arrays, names)
         if group.get("capturable"):
             counters: Counters = DeviceCounters(state)
-            numbers = self.numbers(backend.xp, group, counters, fresh)
+            numbers = self.numbers(backend.xp, asked, counters, fresh)
         else:
             counters = Counters({name: state[name].array for name in self.counts(group)})
-            numbers = floats(self.numbers(backend.xp, group, counters, fresh))
+            numbers = floats(self.numbers(backend.xp, asked, counters, fresh))
         counters.commit(writes)
         maximize = group["maximize"]
         programmed = backend.mutable and backend.xp.valued()
@@ -488,7 +489,7 @@ class ElementwiseOptimizer(Optimizer):
                 writes.apply(program, arrays, numbers)
             batch.spread(writes)
         if plan.repeated:
-            self._step_each(plan.singles, group, writes)
+            self._step_each(plan.singles, group, group, writes)
         else:
             self._step_singles(plan, place, group, writes)
 
@@ -502,7 +503,7 @@ class ElementwiseOptimizer(Optimizer):
             single = None if home is None else plan.single(number, home, counters)
             grad = param.gradient.array
             if single is None or not single.ready(grad):
-                self._step_alone(param, group, writes)
+                self._step_alone(param, group, group, writes)
                 continue
             arrays, kind = single.arrays, grad.dtype
             stand = (kind, *[(count.dtype, count.item(0)) for count in single.counts.values()])

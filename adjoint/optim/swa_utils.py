@@ -125,8 +125,9 @@ class AveragedModel(nn.Module):
         ]
         first = self.n_averaged == 0
         if not has_values(first):  # it is compiled, and known when it runs
-            self._average(means, values)
-            values = [where(first, value, mean) for mean, value in zip(means, values)]
+            mixed = [mean.clone() for mean in means]  # which change once, as eagerly
+            self._average(mixed, values)
+            values = [where(first, value, mean) for mean, value in zip(mixed, values)]
         if not has_values(first) or first:
             for mean, value in zip(means, values):
                 mean.copy_(value)

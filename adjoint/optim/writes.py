@@ -37,10 +37,12 @@ class Undo:
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
+        self.tables: list[dict[Any, Any]] = []
         self.histories: list[tuple[Any, Any, int]] = []
 
     def mapping(self, target: dict[Any, Any]) -> None:
         """Remember the entries of a dict."""
+        self.tables.append(target)
         self.calls += [(target.clear,), (target.update, target.copy())]
 
     def sequence(self, target: list[Any]) -> None:

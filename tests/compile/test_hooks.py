@@ -11,6 +11,7 @@ import adjoint
 from adjoint import nn, optim
 from adjoint.autograd import graph
 from adjoint.compiling import CompileError
+from adjoint.utils.checkpoint import checkpoint
 from tests.compile import assert_alike
 
 
@@ -74,6 +75,136 @@ def test_all_kinds_in_one_step():
             loss.backward()
             optimizer.step()
             return loss, first
+
+        return step
+
+    logged(make)
+
+
+def _on_each(register):
+    def prepare(net, note):
+        for number, leaf in enumerate(net.parameters()):
+            register(leaf, lambda given, number=number: note((number, shown(given))))
+
+    return prepare
+
+
+ON_LEAVES = {
+    "hooks of all": _on_each(lambda leaf, hook: leaf.register_hook(hook)),
+    "after all": _on_each(lambda leaf, hook: leaf.register_post_accumulate_grad_hook(hook)),
+    "hook": lambda net, note: net[0].weight.register_hook(lambda g: note(shown(g)) or g * 0.5),
+    "traceable": lambda net, note: net[0].weight.register_hook(graph.traceable(lambda g: g * 0.5)),
+    "after": lambda net, note: net[0].weight.register_post_accumulate_grad_hook(
+        lambda leaf: note(shown(leaf.grad))
+    ),
+    "several": lambda net, note: graph.register_multi_grad_hook(
+        list(net.parameters()), lambda found: note(_seen(found))
+    ),
+    "any": lambda net, note: graph.register_multi_grad_hook(
+        list(net.parameters()), lambda found: note(shown(found)), mode="any"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ON_LEAVES)
+def test_hooks_of_leaves_run_once_where_the_pass_begins_outside(kind):
+    found = []
+    for wrap in (lambda module: module, adjoint.compile):
+        adjoint.manual_seed(0)
+        net, log = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 2)), []
+        ON_LEAVES[kind](net, log.append)
+        call = wrap(net)
+        for number in range(4):
+            net.zero_grad()
+            x = adjoint.full((2, 3), float(number), requires_grad=True)
+            (call(x).sum() + call(x * 2).square().sum()).backward()
+            log.append(_seen([x.grad, *[p.grad for p in net.parameters()]]))
+        found.append(log)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("around", ["module", "checkpoint", "reentrant"])
+def test_full_backward_hooks_where_an_argument_needs_a_gradient(around):
+    def make(note):
+        layer = nn.Linear(3, 2)
+        layer.register_full_backward_hook(lambda _, ins, outs: note((_seen(ins), _seen(outs))))
+        x = adjoint.randn(4, 3, requires_grad=True)
+
+        def step():
+            x.grad = None
+            if around == "module":
+                out = layer(x)
+            else:
+                out = checkpoint(layer, x, use_reentrant=around == "reentrant")
+            out.square().sum().backward()
+            return x.grad.clone()
+
+        return step
+
+    logged(make)
+
+
+def test_hooks_of_a_step_see_what_it_has_counted_to():
+    def make(note):
+        weight, x = adjoint.ones(2, requires_grad=True), adjoint.randn(2)
+        optimizer = optim.Adam([weight], lr=0.1)
+        count = lambda: [float(home["step"]) for home in optimizer.state.values()]
+        optimizer.register_step_pre_hook(lambda *_: note(("before", *count())))
+        optimizer.register_step_post_hook(lambda *_: note(("after", *count())))
+
+        def step():
+            for _ in range(2):
+                optimizer.zero_grad()
+                (weight * x).square().sum().backward()
+                optimizer.step()
+            return weight
+
+        return step
+
+    logged(make)
+
+
+def test_what_is_queued_for_the_end_of_a_pass_sees_gradients_and_may_queue_more():
+    def make(note):
+        net, x = nn.Linear(3, 2), adjoint.randn(4, 3)
+
+        def last():
+            note(("last", shown(net.weight.grad)))
+
+        def end():
+            note(("end", shown(net.weight.grad), shown(net.bias.grad)))
+            graph.queue_callback(last)
+
+        net.weight.register_hook(lambda _: graph.queue_callback(end))
+
+        def step():
+            net.zero_grad()
+            net(x).sum().backward()
+            return net.weight.grad.clone()
+
+        return step
+
+    logged(make)
+
+
+def test_hooks_on_saved_tensors_see_what_has_changed_by_then():
+    def make(note):
+        weight, count = adjoint.ones(3, requires_grad=True), adjoint.zeros(())
+
+        def pack(tensor):
+            note(("pack", count.item()))
+            return tensor.clone()
+
+        def unpack(tensor):
+            note(("unpack", count.item()))
+            return tensor
+
+        def step():
+            count.add_(1)
+            with graph.saved_tensors_hooks(pack, unpack):
+                product = weight.exp()
+            count.add_(1)
+            return adjoint.autograd.grad(product.sum(), weight)[0]
 
         return step
 

@@ -289,6 +289,41 @@ def test_arguments_are_inputs_and_may_change():
     assert step.count == 1
 
 
+def test_arguments_on_one_memory_count_its_changes_once_each():
+    @adjoint.compile
+    def change(one, other):
+        one.add_(1)
+        other.mul_(2)
+
+    for _ in range(3):
+        whole = adjoint.ones(4)
+        halves = whole[:2], whole[2:]
+        change(*halves)
+        assert whole.tolist() == [2.0] * 4
+        assert [each._version for each in (whole, *halves)] == [2] * 3
+        apart = adjoint.ones(4)[:2], adjoint.ones(4)[2:]
+        change(*apart)
+        assert [each._version for each in apart] == [1, 1]
+
+
+def test_a_pass_may_begin_where_no_op_was():
+    weight, start = adjoint.ones(2, requires_grad=True), adjoint.tensor([2.0, 3.0])
+    count = adjoint.tensor(1.0, requires_grad=True)
+
+    @adjoint.compile
+    def step():
+        weight.backward(start)
+        count.backward()
+        edge = adjoint.autograd.graph.get_gradient_edge(weight)
+        (found,) = adjoint.autograd.grad([edge], [weight], [start])
+        return found + adjoint.autograd.grad(count, count)[0]
+
+    for number in range(1, 4):
+        assert step().tolist() == [3.0, 4.0]
+        assert weight.grad.tolist() == [2.0 * number, 3.0 * number]
+        assert count.grad.item() == number
+
+
 def test_arguments_that_are_views_are_those_of_the_call():
     data = adjoint.arange(12.0).reshape(6, 2)
     double = adjoint.compile(lambda row: row * 2)

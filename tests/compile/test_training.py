@@ -2,6 +2,8 @@
 
 import copy
 import functools
+import inspect
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -250,6 +252,74 @@ def test_losses():
     assert_alike(make)
 
 
+def _reduced(reduction):
+    """Each loss that has a reduction, as a function of scores."""
+    adjoint.manual_seed(0)
+    others, shares, classes = adjoint.randn(6, 5), adjoint.rand(6, 5), tensor([0, 1, 2, 3, 4, 0])
+    signs, weight = adjoint.sign(adjoint.randn(6)), adjoint.rand(5)
+    several = tensor([[0, 1, -1, 2, 3]] * 6)
+    r = {"reduction": reduction}
+    log = functools.partial(F.log_softmax, dim=1)
+    distance = nn.PairwiseDistance(p=1.0)
+    table = {
+        "L1": lambda x: nn.L1Loss(**r)(x, others),
+        "MSE": lambda x: nn.MSELoss(**r)(x, others),
+        "SmoothL1": lambda x: nn.SmoothL1Loss(**r, beta=0.3)(x, others),
+        "Huber": lambda x: nn.HuberLoss(**r, delta=0.3)(x, others),
+        "CrossEntropy": lambda x: nn.CrossEntropyLoss(**r, weight=weight)(x, classes),
+        "CrossEntropy, shares": lambda x: nn.CrossEntropyLoss(**r, label_smoothing=0.1)(x, shares),
+        "NLL": lambda x: nn.NLLLoss(**r, weight=weight, ignore_index=1)(log(x), classes),
+        "BCEWithLogits": lambda x: nn.BCEWithLogitsLoss(**r, pos_weight=weight + 1)(x, shares),
+        "BCE": lambda x: nn.BCELoss(**r, weight=weight)(x.sigmoid(), shares),
+        "KLDiv": lambda x: nn.KLDivLoss(**r, log_target=True)(log(x), shares),
+        "PoissonNLL": lambda x: nn.PoissonNLLLoss(**r, full=True)(x, shares * 3),
+        "GaussianNLL": lambda x: nn.GaussianNLLLoss(**r, full=True)(x, others, shares),
+        "HingeEmbedding": lambda x: nn.HingeEmbeddingLoss(**r, margin=0.5)(x[:, 0], signs),
+        "SoftMargin": lambda x: nn.SoftMarginLoss(**r)(x[:, 0], signs),
+        "CosineEmbedding": lambda x: nn.CosineEmbeddingLoss(**r, margin=0.2)(x, others, signs),
+        "MarginRanking": lambda x: nn.MarginRankingLoss(**r)(x[:, 0], x[:, 1], signs),
+        "MultiMargin": lambda x: nn.MultiMarginLoss(**r, p=2, weight=weight)(x, classes),
+        "MultiLabelMargin": lambda x: nn.MultiLabelMarginLoss(**r)(x, several),
+        "MultiLabelSoftMargin": lambda x: nn.MultiLabelSoftMarginLoss(**r)(x, (shares > 0.5) * 1.0),
+        "CTC": lambda x: nn.CTCLoss(**r)(log(x)[:, None], tensor([[1, 2]]), (6,), (2,)),
+        "TripletMargin": lambda x: nn.TripletMarginLoss(**r, swap=True)(x, others, x * 2),
+        "TripletMarginWithDistance": lambda x: nn.TripletMarginWithDistanceLoss(
+            **r, distance_function=distance
+        )(x, others, x * 2),
+    }
+    if reduction == "batchmean":
+        return {"KLDiv": table["KLDiv"]}
+    return table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum", "batchmean"])
+@pytest.mark.filterwarnings("ignore:.*batchmean")
+def test_reductions_of_losses(reduction):
+    def make():
+        losses = _reduced(reduction)
+        inputs = [adjoint.randn(6, 5, requires_grad=True) for _ in losses]
+
+        def step():
+            found = [loss(x) for loss, x in zip(losses.values(), inputs, strict=True)]
+            grads = adjoint.autograd.grad(sum(each.sum() for each in found), inputs)
+            with adjoint.no_grad():
+                for x, grad in zip(inputs, grads, strict=True):
+                    x.sub_(grad * 0.05)
+            return [*found, *inputs]
+
+        return step
+
+    assert_alike(make, 4, tolerance=1e-4)
+
+
+def test_every_loss_with_a_reduction_is_here():
+    losses = {name for name in _classes(nn, nn.Module) if name.endswith("Loss")}
+    has = {n for n in losses if "reduction" in inspect.signature(getattr(nn, n)).parameters}
+    found = {name.removesuffix("Loss") for name in has}
+    assert found - {"LinearCrossEntropy"} == {name.partition(",")[0] for name in _reduced("mean")}
+
+
 @pytest.mark.parametrize("kind", [adjoint.float32, adjoint.float64, adjoint.bfloat16])
 @pytest.mark.parametrize(
     ("ignored", "classes"),
@@ -320,6 +390,145 @@ def _optimized(make, schedule=None, kind=adjoint.float32):
         return [loss, *params]
 
     return step
+
+
+_ADAM = [
+    {"amsgrad": True},
+    {"weight_decay": 0.1},
+    {"maximize": True, "foreach": True},
+    {"foreach": False, "betas": (0.5, 0.6), "eps": 1e-3},
+    {"fused": True},
+    {"capturable": True},
+    {"capturable": True, "amsgrad": True, "lr": "tensor"},
+    {"lr": "tensor", "foreach": False},
+]
+_USUAL = [{}, {"weight_decay": 0.1}, {"maximize": True}, {"foreach": True}, {"capturable": True}]
+_DECOUPLED = {"weight_decay": 0.1, "decoupled_weight_decay": True}
+# Of each optimizer, what it can be told.
+OPTIONS = {
+    "SGD": [
+        {"momentum": 0.9, "dampening": 0.5},
+        {"momentum": 0.9, "nesterov": True, "foreach": False},
+        {"weight_decay": 0.1, "maximize": True},
+        {"fused": True},
+        {"lr": "tensor", "momentum": 0.9, "foreach": True},
+    ],
+    "Adam": _ADAM,
+    "AdamW": _ADAM,
+    "NAdam": [*_USUAL, _DECOUPLED, {"momentum_decay": 0.1}],
+    "RAdam": [*_USUAL, _DECOUPLED, {"betas": (0.9, 0.9)}],
+    "Adamax": _USUAL,
+    "Adagrad": [
+        *_USUAL[:4],
+        {"lr_decay": 0.1, "initial_accumulator_value": 0.5},
+        {"fused": True},
+    ],
+    "Adadelta": _USUAL,
+    "RMSprop": [*_USUAL, {"momentum": 0.9}, {"momentum": 0.9, "centered": True}],
+    "Rprop": [{"etas": (0.4, 1.3)}, {"maximize": True}, {"foreach": True}, {"capturable": True}],
+    "ASGD": [*_USUAL, {"alpha": 0.5, "lambd": 0.1}],
+    "Adafactor": [{"weight_decay": 0.1}, {"maximize": True}, {"foreach": False}],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_of_optimizers(name):
+    kept = []
+
+    def make():
+        steps = []
+        kept.append([])
+        for options in OPTIONS[name]:
+            rate = {"lr": tensor(0.01)} if "lr" in options else {}
+            model = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3))
+            optimizer = getattr(optim, name)(model.parameters(), **(options | rate))
+            kept[-1].append((model, optimizer))
+            steps.append((model, optimizer, adjoint.randn(6, 5)))
+
+        def step():
+            found = []
+            for model, optimizer, x in steps:
+                optimizer.zero_grad()
+                loss = (model(x) ** 2).mean()
+                loss.backward()
+                optimizer.step()
+                found += [loss, *model.parameters()]
+            return found
+
+        return step
+
+    assert_alike(make, tolerance=1e-4, programs=2 if name == "RAdam" else 1)
+    for (model, optimizer), (other, another) in zip(*kept, strict=True):
+        versions = [[p._version for p in each.parameters()] for each in (model, other)]
+        assert versions[0] == versions[1]
+        states = [each.state_dict()["state"] for each in (optimizer, another)]
+        for one, two in zip(states[0].values(), states[1].values(), strict=True):
+            assert one.keys() == two.keys()
+            for key, value in one.items():
+                np.testing.assert_allclose(
+                    np.asarray(two[key]), np.asarray(value), 1e-3, 1e-4, err_msg=key
+                )
+
+
+STEPPING = ("SGD, nesterov", "Adam", "Adam, capturable", "NAdam", "Adafactor", "ASGD", "Rprop")
+
+
+@pytest.mark.parametrize("name", STEPPING)
+def test_several_steps_in_one_call_count_on(name):
+    made = []
+
+    def make():
+        one, other, x = nn.Linear(3, 2), nn.Linear(3, 2), adjoint.randn(4, 3)
+        optimizer = OPTIMIZERS[name]([*one.parameters(), *other.parameters()])
+        made.append(optimizer)
+
+        def step():
+            for use in (one, lambda x: one(x) + other(x), other):
+                optimizer.zero_grad()
+                use(x).square().mean().backward()
+                optimizer.step()
+            return [*one.parameters(), *other.parameters()]
+
+        return step
+
+    assert_alike(make, 4)
+    eager, other = ([float(h.get("step", 0)) for h in o.state.values()] for o in made)
+    assert other == eager
+
+
+def test_a_step_that_is_skipped_before_another_in_one_call_counts_none():
+    made = []
+
+    def make():
+        weight, count = adjoint.ones(2, requires_grad=True), adjoint.zeros(())
+        optimizer, scaler = optim.Adam([weight], lr=0.1), adjoint.GradScaler("cpu", init_scale=4.0)
+        made.append(optimizer)
+
+        def step():
+            for _ in range(2):
+                count.add_(1)
+                optimizer.zero_grad()
+                bad = (count == 4) | (count == 5) | (count == 7) | (count == 8)
+                loss = (weight**2).sum() * adjoint.where(bad, np.inf, 1.0)
+                scaler.scale(loss).backward()
+                scaler.step(optimizer)
+                scaler.update()
+            return weight
+
+        return step
+
+    assert_alike(make, 6)
+    assert _counted(made[0]) == _counted(made[1]) == [8.0]
+
+
+def test_the_options_that_most_optimizers_have_are_here():
+    common = {"amsgrad", "capturable", "foreach", "maximize", "momentum", "nesterov"}
+    common |= {"weight_decay"}
+    for name, several in OPTIONS.items():
+        told = {option for options in several for option in options}
+        has = inspect.signature(getattr(optim, name)).parameters.keys()
+        assert common & has <= told, name
 
 
 @pytest.mark.slow
@@ -432,9 +641,12 @@ def test_a_state_of_whole_parameters_that_is_loaded_is_used(kind):
 )
 @pytest.mark.parametrize("warm_up", [0, 1])
 def test_averaged_models(options, warm_up):
+    made = []
+
     def make():
         model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
         mean, x = optim.swa_utils.AveragedModel(model, **options), adjoint.randn(6, 3)
+        made.append(mean)
 
         def step():
             with adjoint.no_grad():
@@ -453,6 +665,8 @@ def test_averaged_models(options, warm_up):
     for _ in range(4):
         for one, other in zip(compiled(), eager(), strict=True):
             np.testing.assert_allclose(one.numpy(), other.numpy(), 1e-5, 1e-6)
+    versions = [[p._version for p in mean.parameters()] for mean in made]
+    assert versions[0] == versions[1]
 
 
 def test_the_scale_of_losses_is_an_input():
@@ -676,6 +890,202 @@ def test_a_scheduler_inside_makes_its_steps():
     assert rates == [1.0, 0.5, 0.25, 0.125, 0.0625]
     assert scheduler.last_epoch == 5
     assert step.count == 1
+
+
+RATES = {
+    "capturable": lambda p, rate: optim.Adam(p, lr=rate, capturable=True, foreach=False),
+    "plain": lambda p, rate: optim.SGD(p, lr=rate, momentum=0.9),
+}
+
+
+def _scheduled(kind, schedule, rate, log, calls=1):
+    """Steps with a scheduler inside, and a hook that sees the rate."""
+    model, x = nn.Linear(4, 2), adjoint.randn(5, 4)
+    optimizer = RATES[kind](model.parameters(), rate)
+    scheduler, other = SCHEDULERS[schedule](optimizer), schedules.StepLR(optimizer, 2, 0.9)
+    model.weight.register_hook(lambda _: log.append(round(float(_rate(optimizer)), 6)))
+
+    def step():
+        for _ in range(calls):
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            scheduler.step(*([loss.detach()] if schedule == "ReduceLROnPlateau" else []))
+            other.step()
+        return [loss, *model.parameters()]
+
+    step.optimizer, step.scheduler = optimizer, scheduler
+    return step
+
+
+def _rate(optimizer):
+    return optimizer.param_groups[0]["lr"]
+
+
+@pytest.mark.parametrize("schedule", ["ExponentialLR", "SequentialLR", "ReduceLROnPlateau"])
+@pytest.mark.parametrize("kind", RATES)
+@pytest.mark.parametrize("given", [0.1, tensor(0.1)])
+def test_schedulers_change_rates_of_every_kind(given, kind, schedule):
+    made, logs = [], ([], [])
+
+    def make():
+        rate = given.clone() if isinstance(given, adjoint.Tensor) else given
+        made.append(_scheduled(kind, schedule, rate, logs[len(made)], 2))
+        return made[-1]
+
+    assert_alike(make, 5)
+    eager, other = (each.optimizer for each in made)
+    assert float(_rate(other)) == float(_rate(eager)) != 0.1
+    if isinstance(given, adjoint.Tensor):
+        assert _rate(other)._version == _rate(eager)._version
+    assert logs[1] == logs[0]
+    assert len(logs[0]) == 10
+
+
+@pytest.mark.parametrize("schedule", ["ExponentialLR", "ReduceLROnPlateau"])
+@pytest.mark.parametrize("given", [0.1, tensor(0.1)])
+def test_a_scheduler_is_as_before_if_the_call_fails(given, schedule):
+    rate = given.clone() if isinstance(given, adjoint.Tensor) else given
+    inner, fails = _scheduled("capturable", schedule, rate, []), [False]
+    weight = adjoint.ones(2, requires_grad=True)
+
+    def look(value):
+        if fails[0]:
+            raise ValueError("now")
+
+    @adjoint.compile
+    def step():
+        inner()
+        product = weight * 2
+        product.register_hook(look)
+        product.sum().backward()
+
+    def known():
+        found = inner.scheduler.state_dict()
+        version = getattr(_rate(inner.optimizer), "_version", 0)
+        return str(found), float(_rate(inner.optimizer)), version
+
+    for _ in range(3):
+        step()
+    before = known()
+    fails[0] = True
+    with pytest.raises(ValueError, match="now"):
+        step()
+    assert known() == before
+    fails[0] = False
+    step()
+    assert known() != before
+
+
+def _decayed(optimizer, number, kept):
+    optimizer.param_groups[0]["weight_decay"] = 0.1 * (number > 3)
+
+
+def _loaded(optimizer, number, kept):
+    if number == 3:
+        kept.append(copy.deepcopy(optimizer.state_dict()))
+    if number == 5:
+        optimizer.load_state_dict(kept[0])
+
+
+def _halved(optimizer, number, kept):
+    optimizer.param_groups[0]["lr"] *= 0.5
+
+
+def _other_rate(optimizer, number, kept):
+    if number == 4:
+        optimizer.param_groups[0]["lr"] = tensor(0.02)
+
+
+@pytest.mark.parametrize("change", [_decayed, _loaded, _halved, _other_rate])
+@pytest.mark.parametrize("kind", RATES)
+def test_what_is_changed_of_an_optimizer_between_calls_is_seen(kind, change):
+    found = []
+    for wrap in (lambda step: step, adjoint.compile):
+        adjoint.manual_seed(0)
+        kept = []
+        step = _scheduled(kind, "ConstantLR", 0.1, [])
+        compiled = wrap(step)
+        for number in range(7):
+            change(step.optimizer, number, kept)
+            last = compiled()
+        found.append([each.detach().numpy() for each in last])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, 1e-5, 1e-6)
+
+
+def _by_group(optimizer, scheduler, scaler):
+    return optimizer.param_groups[0]["lr"]
+
+
+def _by_scheduler(optimizer, scheduler, scaler):
+    return scheduler.get_last_lr()[0]
+
+
+def _by_count(optimizer, scheduler, scaler):
+    return scheduler.last_epoch
+
+
+def _by_scale(optimizer, scheduler, scaler):
+    return scaler.get_scale()
+
+
+@pytest.mark.parametrize("read", [_by_group, _by_scheduler, _by_count, _by_scale])
+@pytest.mark.parametrize("inside", [False, True])
+def test_rates_and_scales_that_a_function_reads_are_those_of_the_call(read, inside):
+    found = []
+    for wrap in (lambda step: step, adjoint.compile):
+        weight = adjoint.ones(2, requires_grad=True)
+        optimizer = optim.SGD([weight], lr=0.5)
+        scheduler = schedules.ExponentialLR(optimizer, 0.5)
+        scaler = adjoint.GradScaler("cpu", init_scale=4.0, growth_interval=1)
+
+        def further(optimizer=optimizer, scheduler=scheduler, scaler=scaler):
+            scaler.step(optimizer)
+            scaler.update()
+            scheduler.step()
+
+        def step(
+            weight=weight,
+            optimizer=optimizer,
+            scheduler=scheduler,
+            scaler=scaler,
+            further=further,
+        ):
+            optimizer.zero_grad()
+            scaler.scale(weight.sum()).backward()
+            if inside:
+                further()
+            return weight * read(optimizer, scheduler, scaler)
+
+        compiled = wrap(step)
+        rows = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # where it runs eagerly, which it says
+            for _ in range(5):
+                rows.append(compiled().tolist())
+                if not inside:
+                    further()
+        found.append(rows)
+    assert found[0] == found[1]
+    assert (compiled.count == 0) is inside
+
+
+def test_a_rate_that_the_program_changes_is_not_read_by_the_host():
+    weight, rate = adjoint.ones(2, requires_grad=True), tensor(0.5)
+    optimizer = optim.SGD([weight], lr=rate)
+
+    @adjoint.compile
+    def step():
+        rate.mul_(0.5)
+        weight.grad = adjoint.ones(2)
+        optimizer.step()
+
+    step()
+    with pytest.raises(CompileError, match="changed inside and then read by the host"):
+        step()
+    assert rate.item() == 0.25
 
 
 # ---- what is missing ----

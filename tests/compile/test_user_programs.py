@@ -282,7 +282,7 @@ def test_what_is_compiled_inside_waits_for_no_other_thread():
 
 @pytest.mark.parametrize("error", [None, ValueError("mine")], ids=["value", "own"])
 def test_tensors_kept_by_a_trace_that_failed_refuse_to_be_used(error):
-    kept = []
+    kept = [] if error is not None else collections.deque()  # which nobody puts back
 
     @adjoint.compile
     def step(x):
@@ -297,6 +297,89 @@ def test_tensors_kept_by_a_trace_that_failed_refuse_to_be_used(error):
     assert kept[0].tolist() == [2.0, 2.0]
     with pytest.raises(CompileError, match="was made inside the compiled"):
         kept[1] + 1
+
+
+def test_what_a_trace_that_failed_has_done_to_values_of_python_is_undone():
+    kept = {"calls": 0, "rows": [], "more": {"last": 0.0}}
+
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            kept["calls"] += 1
+            kept["rows"].append(x * 2)
+            kept["more"]["last"] = 1.0 * kept["calls"]
+            kept["more"][str(self.calls)] = 1
+            return x * float(x.sum())
+
+    def now(module):
+        return module.calls, kept["calls"], len(kept["rows"]), kept["more"]
+
+    module = Counting()
+    step = adjoint.compile(module)
+    step(adjoint.ones(2))
+    with pytest.raises(CompileError):
+        step(adjoint.ones(2))
+    assert now(module) == (1, 1, 1, {"last": 1.0, "1": 1})
+    step = adjoint.compile(module, fallback=True, warm_up=0)
+    with pytest.warns(UserWarning, match="runs eagerly"):
+        step(adjoint.ones(2))
+    assert now(module) == (2, 2, 2, {"last": 2.0, "1": 1, "2": 1})
+    assert kept["rows"][1].tolist() == [2.0, 2.0]
+
+
+class Counted(optim.Optimizer):
+    """One that counts its steps by a number of Python's."""
+
+    def __init__(self, params):
+        super().__init__(params, {"lr": 0.1})
+
+    @adjoint.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for param in group["params"]:
+                home = self.state[param]
+                home["step"] = home.get("step", 0) + 1
+                param.add_(param.grad / home["step"], alpha=-group["lr"])
+
+
+class Decaying(Counted):
+    """One that changes its rate."""
+
+    @adjoint.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            group["lr"] *= 0.5
+            for param in group["params"]:
+                param.add_(param.grad, alpha=-group["lr"])
+
+
+@pytest.mark.parametrize("kind", [Counted, Decaying])
+def test_an_optimizer_that_counts_by_itself_runs_eagerly_and_says_so(kind):
+    found = []
+    for wrap in (lambda step: step, adjoint.compile):
+        weight = adjoint.ones(2, requires_grad=True)
+        optimizer = kind([weight])
+
+        @wrap
+        def step(weight=weight, optimizer=optimizer):
+            weight.grad = adjoint.ones(2)
+            optimizer.step()
+
+        step()
+        with (
+            pytest.warns(UserWarning, match="optimizer")
+            if wrap is adjoint.compile
+            else contextlib.nullcontext()
+        ):
+            step()
+        for _ in range(3):
+            step()
+        found.append(weight.tolist())
+    assert found[0] == found[1]
 
 
 # ---- what a call leaves behind ----

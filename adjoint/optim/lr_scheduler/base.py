@@ -3,7 +3,7 @@
 import functools
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -76,15 +76,18 @@ def functions_state(functions: Iterable[Any]) -> list[Any]:
     ]
 
 
-def remembered(scheduler: Any, undo: Undo) -> None:
-    """Note what a step of a schedule may change: its own attributes, and its optimizer's groups."""
+def remembered(scheduler: Any, undo: Undo, apart: Collection[int] = ()) -> None:
+    """Note what a step of a schedule may change: its own attributes, and its optimizer's groups.
+
+    Tensors with these ids are left out.
+    """
     undo.mapping(vars(scheduler))
     for inner in getattr(scheduler, "_schedulers", ()):
-        remembered(inner, undo)
+        remembered(inner, undo, apart)
     for group in scheduler.optimizer.param_groups:
         undo.mapping(group)
         for value in group.values():
-            if isinstance(value, Tensor):
+            if isinstance(value, Tensor) and id(value) not in apart:
                 undo.tensor(value)
 
 
