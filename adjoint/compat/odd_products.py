@@ -30,7 +30,7 @@ def smm(input: Any, mat: Any) -> Any:
 
 
 @overridable
-def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: complex = 1, alpha: complex = 1) -> Any:
     """A sparse matrix and such a product, elements beside elements."""
     _check("sspaddmm", mat1, mat2)
     added = smm(mat1, mat2)

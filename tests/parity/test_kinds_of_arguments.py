@@ -201,6 +201,9 @@ MATRICES = {
     "sampled_addmm": lambda lib, x, t: lib.sparse.sampled_addmm(
         x.to_sparse_csr(), x, x, beta=t, alpha=t
     ).to_dense(),
+    "sspaddmm": lambda lib, x, t: lib.sspaddmm(
+        x.to_sparse(), x.to_sparse(), x, beta=t, alpha=t
+    ).to_dense(),
 }
 
 
