@@ -280,7 +280,7 @@ class JaxNamespace(Namespace):
             places = places + step * jnp.arange(n).reshape(along)
         return jnp.take(array.reshape(-1), places)
 
-    def repeated(self, numbers: Any, counts: Any, total: int | None) -> Any:
+    def repeated(self, numbers: Any, counts: Any, total: int) -> Any:
         return jnp.repeat(numbers, counts, total_repeat_length=total)
 
     def sort(self, array: Any, axis: int = -1, kind: Any = None, stable: bool = True) -> Any:

@@ -229,8 +229,8 @@ class Namespace(ABC):
         """Complex numbers of a kind from their real and imaginary parts."""
         return self.stack(self.broadcast_arrays(real, imag), axis=-1).view(kind)[..., 0]
 
-    def repeated(self, numbers: Array, counts: Array, total: int | None) -> Array:
-        """Each number as often as its count says; `total` is how many that are, where known."""
+    def repeated(self, numbers: Array, counts: Array, total: int) -> Array:
+        """Each number as often as its count says, which makes `total` of them."""
         return self.repeat(numbers, counts)
 
     @abstractmethod

@@ -220,7 +220,8 @@ def repeated_index(xp: Any, repeats: Array, size: Any = None, total: Any = None)
         raise RuntimeError("repeats must not be negative")
     if total is not None and not xp.valued():
         return xp.empty(total, "int64")
-    return xp.repeated(xp.arange(counts.shape[0], dtype=repeats.dtype), counts, total)
+    numbers = xp.arange(counts.shape[0], dtype=repeats.dtype)
+    return xp.repeat(numbers, counts) if total is None else xp.repeated(numbers, counts, total)
 
 
 @composite
