@@ -127,7 +127,7 @@ def sparse_coo_tensor(
             f"values must have the size of the dense dimensions, {list(sizes[places.shape[0] :])}, "
             f"got {list(elements.shape[1:])}"
         )
-    if _is_checked(check_invariants) and not places.is_meta:
+    if _is_checked(check_invariants) and places.device.type != "meta":
         _check_coordinates(concrete(places), sizes, bool(is_coalesced))
     return _finished(from_coordinates(elements, places, sizes, bool(is_coalesced)), requires_grad)
 
@@ -219,7 +219,7 @@ def _compressed(
     sizes = shape_of(name, size)
     if len(sizes) != 2:
         raise RuntimeError(f"{name}(): size must be that of a matrix, got {list(sizes)}")
-    if _is_checked(check_invariants) and not starts.is_meta:
+    if _is_checked(check_invariants) and starts.device.type != "meta":
         count, width = sizes if by_rows else sizes[::-1]
         names = _ROWS if by_rows else _COLUMNS
         _check_compressed(concrete(starts), concrete(numbers), count, width, names)
