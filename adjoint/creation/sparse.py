@@ -129,7 +129,7 @@ def sparse_coo_tensor(
             f"values must have the size of the dense dimensions, {list(sizes[places.shape[0] :])}, "
             f"got {list(elements.shape[1:])}"
         )
-    if _is_checked(check_invariants) and not places.is_meta:
+    if _is_checked(check_invariants) and places.device.type != "meta":
         _check_coordinates(concrete(places), sizes, bool(is_coalesced))
     return _finished(from_coordinates(elements, places, sizes, bool(is_coalesced)), requires_grad)
 

@@ -46,3 +46,7 @@ class Size(tuple[int, ...]):
         return Size(found) if isinstance(found, tuple) else found  # an array multiplies numbers
 
     __rmul__ = __mul__
+
+
+# A plain class at run time, as PyTorch's: what checks types can't say what a generic one holds.
+del Size.__orig_bases__  # type: ignore[attr-defined]

@@ -98,7 +98,7 @@ for base in (optim.Optimizer, optim.lr_scheduler.LRScheduler):
     print(*sorted({each.__name__ for each in below(base)} - {"_LRScheduler"}))
 for module in (activation, pooling):
     kinds = [name for name, kind in vars(module).items() if inspect.isclass(kind)]
-    print(*sorted(name for name in kinds if name in dir(nn) or name == "_MaxUnpoolNd"))
+    print(*sorted(name for name in kinds if name not in ("Parameter", "Tensor")))
 print(inspect.getmodule(optim.swa_utils.SWALR).__name__.rpartition("torch.")[2])
 """
 

@@ -327,6 +327,7 @@ def test_sizes_are_ints(torch):
         made = library.Size([library.tensor(2), 3])
         assert [type(n) for n in made] == [int, int] and made == (2, 3)
         assert library.Size(library.tensor([2, 3])) == (2, 3)
+        assert not hasattr(library.Size, "__orig_bases__")  # what checks types knows it as a tuple
 
 
 EMPTY_BATCHES = {
