@@ -233,8 +233,14 @@ def member_lines(member: Member, types: Types) -> list[str]:
     first = {"staticmethod": [], "classmethod": ["cls"]}.get(kind, ["self"])
     if isinstance(function, MethodOrder):
         function = function.method
-    result = "None" if kind == f"{name}.setter" else member_result(name, function)
-    return function_lines((name, decorators, function), first, result, types)
+    if kind != f"{name}.setter":
+        result = member_result(name, function)
+        return function_lines((name, decorators, function), first, result, types)
+    read = innermost(inspect.getattr_static(Tensor, name)).fget
+    if member_result(name, read) is bool:  # it refuses all else by itself
+        flag = [*first, f"value: {types.spell(bool)}"]
+        return [f"@{kind}", *definition_lines(name, flag, "None", doc_of(function))]
+    return function_lines((name, decorators, function), first, "None", types)
 
 
 def function_lines(member: Member, first: list[str], result: Any, types: Types) -> list[str]:

@@ -177,11 +177,7 @@ class Program:
         """The same for arrays of JAX's own, all of them, which needs less preparation."""
         if self.quick is None:
             self._prepare(arrays)
-        if self.quick is None:
-            with wide():  # which functions of the host that it calls are given their numbers in
-                prepared: list[Any] = self.ready(*arrays)
-            return prepared
-        found: list[Any] = self.quick(*arrays)
+        found: list[Any] = _run(self.ready, arrays) if self.quick is None else self.quick(*arrays)
         return found
 
     def _prepare(self, arrays: list[Any]) -> None:
@@ -224,8 +220,7 @@ class Taking:
             arrays[position] = copied
         if self.ready is None:
             self._prepare(arrays)
-        with wide():
-            found = self.ready(*arrays)
+        found = _run(self.ready, arrays)
         return [found[place] for place in self.places]
 
     def copies(self, arrays: list[Any]) -> list[Any]:
@@ -239,6 +234,15 @@ class Taking:
         Python code would hear signals between the program's end and what is done with its results.
         """
         return quick(self.ready)
+
+
+def _run(ready: Any, arrays: list[Any]) -> Any:
+    """The results of a compiled program; functions of the host that it calls get all 64 bits."""
+    call = getattr(getattr(ready, "_executable", None), "unsafe_call", None)
+    if not getattr(call, "has_host_callbacks", True):
+        return ready(*arrays)
+    with wide():
+        return ready(*arrays)
 
 
 def _copies(arrays: list[Any]) -> list[Any]:

@@ -133,7 +133,7 @@ class Tensor(TensorCore):
         return self.extras.base.needs_grad
 
     @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
+    def requires_grad(self, value: Any) -> None:
         if type(value) is not bool:
             raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         self.requires_grad_(value)

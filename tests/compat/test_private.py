@@ -519,3 +519,21 @@ def test_a_mode_is_not_told_of_parameters(torch):
             library.nn.functional.linear(x, layer.weight, layer.bias)
         found.append(seen)
     assert found[0] == found[1] == [("linear", [])]
+
+
+class _InSlots:
+    __slots__ = ("__dict__", "kept")
+
+
+def test_states_of_objects(torch):
+    """What a class's own `__setstate__` calls in files of subclasses."""
+    for library in (compat, torch):
+        made = _InSlots()
+        made.kept, made.named = 1, 2
+        state = library._utils._get_obj_state(made)
+        assert state == ({"named": 2}, {"kept": 1})
+        again = library._utils._set_obj_state(_InSlots(), state)
+        assert (again.kept, again.named) == (1, 2)
+        assert library._utils._set_obj_state(_InSlots(), {"named": 3}).named == 3
+        with pytest.raises(RuntimeError, match="state"):
+            library._utils._set_obj_state(_InSlots(), (1, 2, 3))

@@ -227,6 +227,11 @@ def volatile(self: Tensor) -> bool:
     return False
 
 
+def __long__(self: Tensor) -> int:  # noqa: N807  # PyTorch's name
+    """The one element as an integer."""
+    return int(self)
+
+
 def _dir(self: Tensor) -> list[str]:
     """The names that a tensor has: a property of another device's tensors is not one of them."""
     gone = {"volatile"} if self.device.type == "cuda" else {"volatile", "__cuda_array_interface__"}
@@ -305,6 +310,6 @@ TENSOR: dict[str, Any] = {
     "__div__": Tensor.__truediv__,
     "__idiv__": Tensor.__itruediv__,
     "__rdiv__": Tensor.__rtruediv__,
-    "__long__": Tensor.__int__,
+    "__long__": __long__,
     "__nonzero__": Tensor.__bool__,
 }

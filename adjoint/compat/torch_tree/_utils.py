@@ -17,7 +17,8 @@ from adjoint.device import device as as_device
 from adjoint.dtypes import dtype
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.arranging.shape import cat
-from adjoint.tensors.pickling import shown_to_modes
+from adjoint.tensors.pickling import shown_to_modes, state_of
+from adjoint.tensors.tensor import Tensor
 from adjoint.utils.data.worker import Failure
 
 __all__ = [
@@ -88,6 +89,21 @@ def unflatten_dense_tensors(flat: Any, tensors: Sequence[Any]) -> tuple[Any, ...
 
 
 _flatten_dense_tensors, _unflatten_dense_tensors = flatten_dense_tensors, unflatten_dense_tensors
+
+
+def _get_obj_state(obj: Any) -> Any:
+    """What a pickle keeps of an object besides its elements."""
+    return state_of(obj) if isinstance(obj, Tensor) else obj.__getstate__()
+
+
+def _set_obj_state(obj: Any, state: Any) -> Any:
+    """Give an object its attributes, and those of slots, which come apart."""
+    if isinstance(state, tuple) and len(state) != len(("attributes", "slots")):
+        raise RuntimeError(f"the state must be attributes and those of slots, got {state!r}")
+    for part in state if isinstance(state, tuple) else (state,):
+        for name, value in (part or {}).items():
+            setattr(obj, name, value)
+    return obj
 
 
 def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int | None:

@@ -176,7 +176,7 @@ def copy(xp: Any, input: Array, src: Array, non_blocking: bool = False) -> Array
     """The values of src in input's shape and data type."""
     source = xp.asarray(src)
     _check_source(input, source)
-    return xp.broadcast_to(source, input.shape).astype(input.dtype)
+    return xp.copied(xp.broadcast_to(source, input.shape), input.dtype)
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Any:

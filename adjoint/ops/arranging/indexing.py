@@ -11,7 +11,7 @@ from typing import Any
 from adjoint.backends import is_array
 from adjoint.call.arguments import holds_complex
 from adjoint.call.half_precision import cast, wide as in_single
-from adjoint.dtypes import as_real, fitted_integer
+from adjoint.dtypes import BOOL, as_real, category_of, fitted_integer
 from adjoint.ops.annotations import Array, Operand, Value
 from adjoint.ops.arranging.batched_index import EachIndex, flags_of
 from adjoint.ops.arranging.conversion import contiguous, is_contiguous, is_index, stride, to
@@ -310,15 +310,11 @@ def _check_type(name: str, input: Any, parts: tuple[Any, ...], value: Any) -> No
         return
     if product(value.shape) != 1 or not _is_one_mask(parts):
         same_dtype(name, input, value)
-    elif holds_complex(value) and not holds_complex(input) and not _holds_truths(input):
+    elif holds_complex(value) and not holds_complex(input) and not _is_mask(input):
         raise RuntimeError(
             f"{name} of {value.dtype} can't be a number for a tensor of {input.dtype}: take its "
             "real part first"
         )
-
-
-def _holds_truths(value: Any) -> bool:
-    return _is_mask(value.array if isinstance(value, Tensor) else value)
 
 
 def _is_one_mask(parts: tuple[Any, ...]) -> bool:
@@ -332,7 +328,7 @@ def _is_whole(part: Any) -> bool:
 
 
 def _is_mask(part: Any) -> bool:
-    return hasattr(part, "dtype") and part.dtype.kind == "b"
+    return hasattr(part, "dtype") and category_of(part.dtype) == BOOL
 
 
 def _check_numbers(shape: Any, index: tuple[Any, ...]) -> None:

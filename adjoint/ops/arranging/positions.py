@@ -3,9 +3,10 @@
 from typing import Any
 
 from adjoint.call.out import write_out
+from adjoint.dtypes import int64
 from adjoint.ops.annotations import Array, Value, Values
 from adjoint.ops.arranging.indexing import lifted
-from adjoint.ops.arranging.shape import cat, movedim, reshape, unbind
+from adjoint.ops.arranging.shape import cat, movedim, reshape, stack, unbind
 from adjoint.ops.batch_rules import refusal, refused
 from adjoint.ops.dims import check_positions, product
 from adjoint.ops.op import composite, general
@@ -22,20 +23,18 @@ def nonzero_positions(xp: Any, input: Array) -> Array:
     return rows if input.ndim else rows[:, :0]
 
 
-@general(vmap=refused("nonzero_static()", "use a mask"), home=None)
-def first_positions(xp: Any, input: Array, size: int, fill_value: int) -> Array:
+def _first_positions(input: Value, size: int, fill_value: int) -> Value:
     """The first rows of indices of what is not zero, by steps whose shapes no value decides."""
-    flat = lifted(input).reshape(-1) != 0
-    if not flat.size:
-        return xp.full((size, input.ndim), fill_value, dtype="int64")
-    order = xp.argsort(xp.where(flat, 0, 1), stable=True)
-    places = xp.arange(size)
-    found = order[xp.minimum(places, flat.size - 1)]
-    sizes = [product(input.shape[dim + 1 :]) for dim in range(input.ndim)]
-    rows = [found // max(each, 1) % max(n, 1) for each, n in zip(sizes, input.shape)]
-    there = places < xp.sum(flat)
-    columns = [xp.where(there, row, fill_value).astype("int64") for row in rows]
-    return xp.stack(columns, axis=1) if columns else xp.zeros((size, 0), dtype="int64")
+    flat = reshape(input, (-1,)) != 0
+    if not flat.numel() or not input.ndim:
+        return input.new_full((size, input.ndim), fill_value, dtype=int64)
+    order = flat.logical_not().to(int64).argsort(stable=True)
+    places = flat.new_ones(size, dtype=int64).cumsum(0) - 1
+    found = order.index_select(0, places.clamp(max=flat.numel() - 1))
+    steps = [product(input.shape[dim + 1 :]) for dim in range(input.ndim)]
+    there = places < flat.sum()
+    columns = [found // step % n for step, n in zip(steps, input.shape)]
+    return stack([column.where(there, fill_value) for column in columns], 1)
 
 
 @composite(without={"as_tuple": Tensor})
@@ -64,7 +63,7 @@ def nonzero_static(input: Value, *, size: int, fill_value: int = -1) -> Value:
     if size < 0:
         raise RuntimeError(f"nonzero_static(): size must not be negative, got {size}")
     if input.layer is None and not has_values(input):
-        return first_positions(input, size, fill_value)
+        return _first_positions(input, size, fill_value)
     found = nonzero_positions(input)
     kept = found[:size]
     return cat([kept, kept.new_full((size - kept.shape[0], input.ndim), fill_value)])

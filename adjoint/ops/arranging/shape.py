@@ -505,7 +505,7 @@ def split_lengths(
 def split(tensor: Value, split_size_or_sections: Any, dim: int = 0) -> Values:
     """A tuple of views of one length, or of the given lengths, along dim."""
     if isinstance(split_size_or_sections, Tensor):  # of any type, as in PyTorch
-        if split_size_or_sections.array.size != 1:
+        if product(split_size_or_sections.shape) != 1:
             raise TypeError(
                 "split(): the size of the pieces must be one number, not a Tensor of shape "
                 f"{list(split_size_or_sections.shape)}; give sizes as a list: .tolist()"

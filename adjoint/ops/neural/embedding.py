@@ -392,7 +392,7 @@ def in_bags(
     if padding >= 0:
         rows = where(unsqueeze(counted, 1), rows, 0.0)
     if per_sample_weights is not None:
-        if is_half(weight.array.dtype):  # rounded once, not for each product
+        if is_half(weight.dtype.numpy_dtype):  # rounded once, not for each product
             rows, per_sample_weights = rows.to(float32), per_sample_weights.to(float32)
         rows = rows * reshape(per_sample_weights, (-1, 1))
     if at_once:

@@ -189,7 +189,7 @@ def _fill_bernoulli(xp: Any, array: Any, p: Any, generator: Any) -> None:
     home=None,
     refuses="c",
 )
-def _bernoulli_p(xp: Any, input: Array, p: Any = 0.5, generator: Any = None) -> Array:
+def _bernoulli_p(xp: Any, input: Array, p: Operand = 0.5, generator: Any = None) -> Array:
     """1 with probability p, else 0, in input's shape."""
     return _flipped(xp, input, p, generator)
 
