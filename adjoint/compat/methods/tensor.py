@@ -227,6 +227,11 @@ def volatile(self: Tensor) -> bool:
     return False
 
 
+def __nonzero__(self: Tensor) -> bool:  # noqa: N807  # as well
+    """Whether the one element is not zero."""
+    return bool(self)
+
+
 def __long__(self: Tensor) -> int:  # noqa: N807  # PyTorch's name
     """The one element as an integer."""
     return int(self)
@@ -311,5 +316,5 @@ TENSOR: dict[str, Any] = {
     "__idiv__": Tensor.__itruediv__,
     "__rdiv__": Tensor.__rtruediv__,
     "__long__": __long__,
-    "__nonzero__": Tensor.__bool__,
+    "__nonzero__": __nonzero__,
 }
