@@ -8,6 +8,7 @@ from adjoint.call.context import current
 from adjoint.call.out import write_out
 from adjoint.creation.factories import arange, tensor
 from adjoint.dtypes import can_cast, promote_types
+from adjoint.ops.arranging.conversion import sparse_coo
 from adjoint.ops.arranging.shape import cat, stack
 from adjoint.ops.composites import overridable
 from adjoint.tensors.tensor import Tensor
@@ -49,6 +50,24 @@ def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
     """A weight of a direction and a length along each index of a dimension; of all if it is -1."""
     others = [each for each in range(v.ndim) if dim == -1 or each != dim % v.ndim]
     return v * (g / v.norm(2, others, keepdim=True))
+
+
+@overridable
+def native_norm(
+    input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None
+) -> Any:
+    """The norm of a sparse tensor, for which alone PyTorch has it."""
+    if input.layout is not sparse_coo:
+        raise NotImplementedError(
+            f"native_norm: it is for sparse_coo tensors, not {input.layout}; use norm()"
+        )
+    reduced = {each % input.ndim for each in dim or range(input.ndim)}
+    if keepdim or dtype is not None or len(reduced) < input.ndim:
+        raise RuntimeError(
+            f"native_norm: only the norm of all elements in their own type is there, got dim={dim},"
+            f" keepdim={keepdim} and dtype={dtype}; use norm() of to_dense()"
+        )
+    return input.norm(p)
 
 
 @overridable
@@ -190,6 +209,7 @@ FUNCTIONS: dict[str, Any] = {
         _shape_as_tensor,
         _weight_norm,
         is_distributed,
+        native_norm,
         set_vital,
     )
 }

@@ -130,3 +130,21 @@ def test_rounding_has_no_derivative_by_its_steps(torch, name, scale, zero_point,
         learned = library.tensor(0.1, requires_grad=True)
         with pytest.raises(TypeError):
             library.fake_quantize_per_tensor_affine(library.ones(2), learned, 0, 0, 255)
+
+
+@pytest.mark.parametrize("rest", [(), (1,), (3,), (float("inf"),), (2, [0, 1], False, None)])
+def test_native_norms_are_of_sparse_tensors(torch, rest):
+    found = []
+    for library in (compat, torch):
+        sparse = library.tensor([[1.0, 0.0], [0.0, -3.0]]).to_sparse()
+        found.append(library.native_norm(sparse, *rest).item())
+        with pytest.raises(NotImplementedError):
+            library.native_norm(sparse.to_dense())
+        for refused in (
+            (2, [0], False, None),
+            (2, [], True, None),
+            (2, [], False, library.float64),
+        ):
+            with pytest.raises(RuntimeError):
+                library.native_norm(sparse, *refused)
+    assert found[0] == pytest.approx(found[1])
