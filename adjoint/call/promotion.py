@@ -90,7 +90,10 @@ def promoted(op: "Op", values: list[Any], arrays: list[Any], backend: Backend) -
         array = arrays[i]
         if isinstance(values[i], Tensor):
             if array.dtype != target:
-                arrays[i] = backend.xp.copied(array, target if array.ndim else lone)
+                if array.ndim < 2:  # it lies in one way only
+                    arrays[i] = array.astype(target if array.ndim else lone)
+                else:
+                    arrays[i] = backend.xp.copied(array, target)
         elif isinstance(values[i], (list, tuple)):
             arrays[i] = [a if a.dtype == target else a.astype(target) for a in array]
         elif isinstance(array, (bool, int, float, complex)):
