@@ -144,31 +144,31 @@ def make_known(new: dtype) -> None:
     _BY_NAME.setdefault(new.name, new)
 
 
-class _Default:
+class _Defaults:
     """What factory functions and int → float promotion use."""
 
     def __init__(self) -> None:
         self.floating = float32
 
 
-_default = _Default()
+defaults = _Defaults()
 
 
 def get_default_dtype() -> dtype:
     """The floating type of new tensors made from Python numbers."""
-    return _default.floating
+    return defaults.floating
 
 
 def set_default_dtype(d: dtype) -> None:
     """Change it; only floating types are accepted."""
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(f"set_default_dtype: only floating-point types are supported, got {d!r}")
-    _default.floating = d
+    defaults.floating = d
 
 
 def default_complex() -> dtype:
     """The complex type that goes with the default floating type."""
-    return _default.floating.to_complex()
+    return defaults.floating.to_complex()
 
 
 def from_numpy_dtype(numpy_dtype: Any) -> dtype:
@@ -306,7 +306,7 @@ def of_python_scalar(value: object) -> dtype:
     if isinstance(value, int):
         return int64
     if isinstance(value, float):
-        return _default.floating
+        return defaults.floating
     if isinstance(value, complex):
         return default_complex()
     if isinstance(value, np.generic):

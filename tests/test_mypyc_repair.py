@@ -163,7 +163,7 @@ def test_what_sets_a_module_up_is_seldom_run(repaired):
         (code() + "CPy_TRASHCAN_BEGIN(self, other)\n", "all classes: found 2 times, not 1"),
         (code() + "other_traverse(Other *self, void *arg)\n", "all classes: found 2 times"),
         (code() + WEAK.replace("Thing", "Other") + "\n", "all classes: found 1 times, not 0"),
-        (code() + READ, "1 reads of frames, but 0"),
+        (HEADER + code() + READ, "1 reads of Python's objects, but 0"),
         (HEADER + code() + SETTINGS, "1 reads of settings, but 0"),
     ],
 )
@@ -175,15 +175,35 @@ def test_code_of_another_form_fails_the_build(repaired, tmp_path, text, problem)
 
 
 def test_frames_are_read_by_pythons_own_functions(repaired):
-    text = repaired(code() + READ, "code = frame.f_code\n")
+    text = repaired(HEADER + code() + READ, "code = frame.f_code\n")
     read = "(PyObject *)PyFrame_GetCode((PyFrameObject *)cpy_r_r0)"
     slowly = "CPyObject_GetAttr(cpy_r_r0, cpy_r_r1)"
     assert f"cpy_r_r2 = PyFrame_Check(cpy_r_r0) ? {read} : {slowly};" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "check", "macro"),
+    [
+        ("__code__", "PyFunction_Check(cpy_r_r0)", "PyFunction_GET_CODE"),
+        ("__defaults__", "PyFunction_Check(cpy_r_r0)", "PyFunction_GET_DEFAULTS"),
+        (
+            "cell_contents",
+            "PyCell_Check(cpy_r_r0) && PyCell_GET(cpy_r_r0) != NULL",
+            "PyCell_GET",
+        ),
+    ],
+)
+def test_functions_and_cells_are_read_so_too(repaired, name, check, macro):
+    text = repaired(HEADER + code() + READ.replace("f_code", name), f"code = owner.{name}\n")
+    read = f"adjoint_held({macro}(cpy_r_r0))"
+    slowly = "CPyObject_GetAttr(cpy_r_r0, cpy_r_r1)"
+    assert f"cpy_r_r2 = {check} ? {read} : {slowly};" in text
+    assert text.index(HEADER) < text.index("*adjoint_held") < text.index("Thing")
+
+
 def test_a_read_of_a_frame_that_is_not_found_fails_the_build(repaired):
-    with pytest.raises(SCRIPT.UnexpectedCodeError, match="1 reads of frames, but 2"):
-        repaired(code() + READ, "code, place = frame.f_code, frame.f_lasti\n")
+    with pytest.raises(SCRIPT.UnexpectedCodeError, match="1 reads of Python's objects, but 2"):
+        repaired(HEADER + code() + READ, "code, place = frame.f_code, frame.f_lasti\n")
 
 
 def test_settings_are_read_from_their_variable(repaired):
@@ -193,7 +213,7 @@ def test_settings_are_read_from_their_variable(repaired):
 
 
 def test_settings_need_the_place_where_functions_begin(repaired):
-    with pytest.raises(SCRIPT.UnexpectedCodeError, match="settings: found 0 times"):
+    with pytest.raises(SCRIPT.UnexpectedCodeError, match="what is read: found 0 times"):
         repaired(code() + SETTINGS, "settings = current()\n")
 
 

@@ -14,13 +14,26 @@ TEMPLATE = re.compile(
     r"^static PyTypeObject CPyType_(\w+)_template_ = \{\n(.*?)^\};\n", re.MULTILINE | re.DOTALL
 )
 
-# Every op asks a frame where it was called. Python's own functions answer in a fraction of the time
-# that it takes to look up an attribute by name.
-FRAME_READERS = {
-    "f_code": "(PyObject *)PyFrame_GetCode((PyFrameObject *){0})",
-    "f_lasti": "PyLong_FromLong(PyFrame_GetLasti((PyFrameObject *){0}))",
+# Every op asks a frame where it was called, every call of a compiled program functions and cells
+# whether they are as they were. Python's own functions answer in a fraction of the time that it
+# takes to look up an attribute by name.
+READERS = {
+    "f_code": ("PyFrame_Check({0})", "(PyObject *)PyFrame_GetCode((PyFrameObject *){0})"),
+    "f_lasti": ("PyFrame_Check({0})", "PyLong_FromLong(PyFrame_GetLasti((PyFrameObject *){0}))"),
+    "__code__": ("PyFunction_Check({0})", "adjoint_held(PyFunction_GET_CODE({0}))"),
+    "__defaults__": ("PyFunction_Check({0})", "adjoint_held(PyFunction_GET_DEFAULTS({0}))"),
+    "__kwdefaults__": ("PyFunction_Check({0})", "adjoint_held(PyFunction_GET_KW_DEFAULTS({0}))"),
+    "cell_contents": (
+        "PyCell_Check({0}) && PyCell_GET({0}) != NULL", "adjoint_held(PyCell_GET({0}))",
+    ),
+}  # fmt: skip
+LOOK_UP = re.compile(
+    rf"(/\* '({'|'.join(READERS)})' \*/\n\w+ = )(CPyObject_GetAttr\((\w+), \w+\));"
+)
+HOLDER = """static inline PyObject *adjoint_held(PyObject *found) {
+return Py_NewRef(found == NULL ? Py_None : found);
 }
-LOOK_UP = re.compile(r"(/\* '(f_code|f_lasti)' \*/\n\w+ = )(CPyObject_GetAttr\((\w+), \w+\));")
+"""
 
 # Most of what a node may hold is None most of the time. The collector would be called for each.
 VISIT = re.compile(r"^(Py_VISIT\((self->_\w+)\);)$", re.MULTILINE)
@@ -115,7 +128,7 @@ def repair(source: Path, modules: Iterable[Path]) -> list[CompiledClass]:
     text.text = VISIT.sub(r"if (\2 != Py_None) \1", text.text)
     repair_maker(text, [found.name for found in classes])
     modules = list(modules)
-    repair_frames(text, modules)
+    repair_look_ups(text, modules)
     repair_settings(text, modules)
     mark_set_up(text)
     source.write_text(text.text, encoding="utf-8")
@@ -194,19 +207,21 @@ def repair_maker(text: Text, names: Iterable[str]) -> None:
         text.replace(f"__new__ of class {name}", head + end, head + whole + end)
 
 
-def repair_frames(text: Text, modules: Iterable[Path]) -> None:
-    """Read frames by Python's own functions, once for each time the modules do."""
+def repair_look_ups(text: Text, modules: Iterable[Path]) -> None:
+    """Read Python's own objects by its own functions, once for each time the modules do."""
     reads = [
         node.attr
         for module in modules
         for node in ast.walk(ast.parse(module.read_text("utf-8")))
-        if isinstance(node, ast.Attribute) and node.attr in FRAME_READERS
+        if isinstance(node, ast.Attribute) and node.attr in READERS
     ]
-    text.text, count = LOOK_UP.subn(frame_reader, text.text)
+    text.text, count = LOOK_UP.subn(reader, text.text)
     if count != len(reads):
         raise UnexpectedCodeError(
-            f"{text.path}: {count} reads of frames, but {len(reads)} in the modules"
+            f"{text.path}: {count} reads of Python's objects, but {len(reads)} in the modules"
         )
+    if count:
+        put_first(text, HOLDER)
 
 
 def repair_settings(text: Text, modules: Iterable[Path]) -> None:
@@ -222,11 +237,14 @@ def repair_settings(text: Text, modules: Iterable[Path]) -> None:
             f"{text.path}: {count} reads of settings, but {reads} in the modules"
         )
     if count:
-        last = re.search(r'^#include "__native_internal\w*\.h"\n', text.text, re.MULTILINE)
-        header = "" if last is None else last[0]
-        text.replace(
-            "settings", header or "#include of the internal header", header + SETTINGS_READER
-        )
+        put_first(text, SETTINGS_READER)
+
+
+def put_first(text: Text, function: str) -> None:
+    """Put a function before all others."""
+    last = re.search(r'^#include "__native_internal\w*\.h"\n', text.text, re.MULTILINE)
+    header = "" if last is None else last[0]
+    text.replace("what is read", header or "#include of the internal header", header + function)
 
 
 def mark_set_up(text: Text) -> None:
@@ -239,7 +257,8 @@ def mark_set_up(text: Text) -> None:
         raise UnexpectedCodeError(f"{text.path}: modules are set up by {sorted(counts)} functions")
 
 
-def frame_reader(look_up: re.Match[str]) -> str:
-    """The look-up of an attribute, faster if its owner is a frame."""
-    start, attribute, slow, frame = look_up.groups()
-    return f"{start}PyFrame_Check({frame}) ? {FRAME_READERS[attribute].format(frame)} : {slow};"
+def reader(look_up: re.Match[str]) -> str:
+    """The look-up of an attribute, faster if its owner is of the kind that has it."""
+    start, attribute, slow, owner = look_up.groups()
+    check, quick = READERS[attribute]
+    return f"{start}{check.format(owner)} ? {quick.format(owner)} : {slow};"

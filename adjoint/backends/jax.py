@@ -15,9 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from adjoint.backends import Backend, Namespace, is_available, register, register_recogniser
+from adjoint.backends import Backend, Namespace, register, register_recogniser
 from adjoint.backends.convolution import Layout
 from adjoint.backends.error_state import quiet
+from adjoint.backends.jax_reading import reader
 from adjoint.device import device
 
 _jax: Any = jax  # for its functions without type hints
@@ -345,38 +346,6 @@ def _ours(place: Any) -> device:
     return device("xla", jax.local_devices().index(place))
 
 
-@functools.lru_cache(64)
-def _reader(place: Any) -> Callable[[Any], Any]:
-    """What copies arrays of a place to memory of NumPy's that may be written.
-
-    From a GPU by CuPy, where there is one: by JAX it takes three times as long, at any size.
-    """
-    if getattr(place, "platform", "") != "gpu" or not is_available(device("cuda")):
-        return np.array
-    import cupy
-
-    cuda = cupy.cuda.runtime
-    with cupy.cuda.Device(place.local_hardware_id):
-        stream = cupy.cuda.Stream(non_blocking=True)
-
-    def read(array: Any) -> Any:
-        if array.dtype.kind not in "biufc":
-            return np.array(array)  # a type of ml_dtypes, of which CuPy has not all
-        if array.ndim > 1 or not array.size:
-            return cupy.from_dlpack(array).get()
-        # One dimension lies in one order: its address says all. The stream waits for the array, and
-        # the host for the stream, sooner than XLA hears that an array is there, and says so.
-        made = np.empty(array.shape, array.dtype)
-        there = array.__dlpack__(stream=stream.ptr)
-        where = array.unsafe_buffer_pointer()
-        cuda.memcpyAsync(made.ctypes.data, where, made.nbytes, cuda.memcpyDefault, stream.ptr)
-        cuda.streamSynchronize(stream.ptr)
-        del there  # what is shown is held until here
-        return made
-
-    return read
-
-
 class JaxBackend(Backend):
     """Arrays of XLA: CPUs, GPUs or TPUs, whichever JAX was installed for."""
 
@@ -398,7 +367,7 @@ class JaxBackend(Backend):
     def to_numpy(self, array: Any) -> Any:
         if not isinstance(array, self.array_type):
             return np.array(array)  # a tracer, which says what it is
-        return _reader(array.device)(array)
+        return reader(array.sharding)(array)
 
     def from_numpy(self, array: Any, where: device) -> Any:
         # The data type is asked for by name so that JAX warns where it has no 64-bit types.

@@ -21,6 +21,7 @@ from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
 from adjoint.compiling.places import Argument, Lifted, Part, Place, Shown
 from adjoint.compiling.reads import Reads
+from adjoint.compiling.repeated import Bindings
 from adjoint.compiling.scaling import Skipping
 from adjoint.compiling.signatures import objects_among
 from adjoint.compiling.watching import Event, Watching
@@ -304,7 +305,8 @@ class Program:
         self.unrepeated: list[str] = []  # names of what Python changed while it was captured
         self.rooms = [each.array for each in stand_ins]
         self.guards: list[Any] = []
-        self.read: tuple[list[Any], list[Any], list[Any]] = ([], [], [])  # see Reads.held
+        self.read = Bindings([])  # see Reads.held
+        self.repeated = None  # a call has no short form
         self.outputs: list[Any] = []  # arrays of the graph that become new tensors
         self.gradients: list[tuple[Place, int]] = []  # whose, and which output; -1: none
         self.changed: list[tuple[Place, int]] = []  # whose memory, and how many changes it counts

@@ -16,8 +16,9 @@ from typing import Any
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.errors import EagerError, OutdatedError
 from adjoint.compiling.reads import CHANCE, PLAIN, TABLES, Reads, held_at, putting
+from adjoint.compiling.repeated import Bindings
 from adjoint.nn.module_hooks import BACKWARD, BACKWARD_PRE, FORWARD, FORWARD_PRE
-from adjoint.tensors.core import ABSENT, NDARRAY, are_without_hooks, bound, hold
+from adjoint.tensors.core import ABSENT, NDARRAY, are_without_hooks, hold
 from adjoint.tensors.tensor import Tensor
 
 _np: Any = numpy_backend.xp
@@ -323,8 +324,7 @@ class NamesGuard:
     """Values that functions read by name: from around them, and of modules and objects."""
 
     __slots__ = (
-        "dicts", "fields", "found", "holders", "keys", "kinds", "lacking", "names", "nests",
-        "owners", "values",
+        "bindings", "dicts", "fields", "found", "kinds", "lacking", "names", "nests", "owners",
     )  # fmt: skip
 
     def __init__(self, reads: Reads, free: set[tuple[int, Any]]) -> None:
@@ -336,22 +336,19 @@ class NamesGuard:
         self.owners = list(reads.owners.values())
         self.fields = list(reads.fields.values())
         self.lacking = [reads.names - fields.keys() for fields in self.fields]
+        self.bindings = Bindings([])
         self._arrange()
 
     def _arrange(self) -> None:
         single = [each for each in self.found if _is_single(each)]
-        self.holders = [each[0] for each in single]
-        self.keys = [each[1] for each in single]
-        self.values = [each[3] for each in single]
+        self.bindings.renew([(holder, key, value) for holder, key, _, value, _ in single])
         self.nests = [each for each in self.found if not _is_single(each)]
         self.kinds = list(map(type, self.owners))
         self.dicts = list(map(vars, self.owners))
         self.names = list(map(tuple, self.fields))
 
     def holds(self) -> bool:
-        """Whether all are the same; what is equal only may count as another."""
-        if not bound(self.holders, self.keys, self.values):
-            return False
+        """Whether all else is the same but bindings; what is equal only may count as another."""
         if self.fields and not self._looks_same():
             return False
         return not self.nests or all(
@@ -365,7 +362,7 @@ class NamesGuard:
 
     def check(self) -> None:
         """Raise OutdatedError if one is another now."""
-        if self.holds():
+        if self.bindings.hold() and self.holds():
             return
         for holder, key, name, _, then in self.found:
             if not fits(held_at(holder, key), then):
@@ -410,18 +407,22 @@ class GroupsGuard:
             raise OutdatedError("an optimizer has got other parameters")
 
 
-def listed(guards: list[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]] | None:
-    """What hooks, modules and others have to be, in lists: see `compiling.repeated`.
+def listed(guards: list[Any]) -> Any:
+    """What hooks, names, modules and others have to be, in lists: see `compiling.repeated`.
 
-    Tensors without hooks, tables that are empty, guards of names and groups, and those of modules;
-    None if there is more to look at.
+    Tensors without hooks, tables that are empty, bindings, guards of names that look at more and
+    of groups, and those of modules; None if there is more to look at.
     """
     hooks = [guard for guard in guards if isinstance(guard, HookGuard)]
-    modules = [guard for guard in guards if isinstance(guard, ModulesGuard)]
-    others = [guard for guard in guards if isinstance(guard, (NamesGuard, GroupsGuard))]
     if any(guard.hooked or guard.everyone for guard in hooks):
         return None
-    return [each for guard in hooks for each in guard.bare], list(_EVERYONE), others, modules
+    modules = [guard for guard in guards if isinstance(guard, ModulesGuard)]
+    names = [guard for guard in guards if isinstance(guard, NamesGuard)]
+    bindings = [guard.bindings for guard in names]
+    others = [guard.holds for guard in names if guard.fields or guard.nests]
+    others += [guard.holds for guard in guards if isinstance(guard, GroupsGuard)]
+    bare = [each for guard in hooks for each in guard.bare]
+    return bare, list(_EVERYONE), bindings, others, modules
 
 
 def guards_of(

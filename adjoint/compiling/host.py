@@ -21,7 +21,7 @@ from adjoint.compiling.places import GradientOf, Place
 from adjoint.compiling.reads import putting
 from adjoint.optim.writes import exhaust
 from adjoint.pytree import tree_flatten
-from adjoint.tensors.core import NDARRAY, backend_of, bound
+from adjoint.tensors.core import NDARRAY, backend_of
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 _np: Any = numpy_backend.xp
@@ -243,8 +243,8 @@ class HostCall(Showing):
         arrays = self.show(visit, arrays)
         tensors, leaves = self.given_at(visit, arrays)
         answer = self._answer(visit, self.tree.unflatten(leaves), tensors)
-        if not bound(*visit.program.read):
-            for act, *given in map(putting, *visit.program.read):
+        if not visit.program.read.hold():
+            for act, *given in starmap(putting, visit.program.read.found):
                 act(*given)
             raise CompileError(
                 f"'{self.name}' replaces a tensor by another, while the compiled program that has "

@@ -99,7 +99,7 @@ def _traced(function: Callable[..., Any], tracing: Tracing, args: Any, kwargs: A
     reads.look(tracing.lifted)
     if tracing.host_calls:
         steady = [e for e in reads.held() if _is_steady(tracing, e[2]) and type(e[0]) is not list]
-        program.read = ([e[0] for e in steady], [e[1] for e in steady], [e[2] for e in steady])
+        program.read.renew(steady)
     bound = [each[:2] for each in program.bound if (id(each[0]), each[1]) not in empty]
     bound += state.places
     program.guards = guards_of(reads, list(tracing.optimizers.values()), leaves, bound)

@@ -25,12 +25,20 @@ from adjoint.compiling.places import (
     same_at_every_call,
 )
 from adjoint.compiling.reads import putting
-from adjoint.compiling.repeated import BLANK, Kept, Repeated, Replacing
+from adjoint.compiling.repeated import BLANK, Bindings, Kept, Outright, Repeated, Replacing
 from adjoint.compiling.resuming import Going, Resumed
 from adjoint.compiling.scaling import Skipping
 from adjoint.nn.parameter import Parameter
 from adjoint.optim.writes import write_at_once
-from adjoint.tensors.core import NDARRAY, Spec, counting, have_kept, renew, set_attribute
+from adjoint.tensors.core import (
+    ABSENT,
+    NDARRAY,
+    Spec,
+    counting,
+    have_kept,
+    renew,
+    set_attribute,
+)
 from adjoint.tensors.tensor import AS_IS, Tensor
 
 _np: Any = numpy_backend.xp
@@ -100,12 +108,11 @@ class Program:
         self.tree = outcome.tree
         flat = self.tree.num_nodes == self.tree.num_leaves + 1
         self.kind = self.tree.type if flat or self.tree.is_leaf() else object  # how it is put up
-        self.in_order = [slot for slot, _ in self.answers] == list(range(len(self.made)))
-        self.in_order = self.in_order and all(what is None for _, what in self.answers)
+        self.outright = self._outright()
         self.rest = outcome.rest
         self.packing = outcome.packing
         self.guards: list[Any] = []
-        self.read: tuple[list[Any], list[Any], list[Any]] = ([], [], [])  # see Reads.held
+        self.read = Bindings([])  # see Reads.held
         self.named: list[tuple[int, Any]] = []  # arguments that may also be read by name
         self.known = set(map(id, self.owners))
         self.spent = False  # it is good for one call
@@ -175,9 +182,9 @@ class Program:
     def run(self, arguments: list[Any]) -> Any:
         """Run it on these tensors as arguments; the answer of the function."""
         if self.repeated is not None:
-            made = self.repeated.results()
-            if made is not None:
-                return self.answer(made, arguments)
+            answer = self.repeated.answer(self, arguments)
+            if answer is not ABSENT:
+                return answer
         self.check()
         if arguments:
             self.check_arguments(arguments)
@@ -239,7 +246,7 @@ class Program:
         kept = None if self.events or self.changes else self._kept()
         if kept is None:
             return None
-        return Repeated(kept, self.xla.quick, self.inputs.arrays, self.made)
+        return Repeated(kept, self.xla.quick, self.inputs.arrays, self.made, self.outright)
 
     def _replacing(self) -> Replacing | None:
         """The short form of a call that writes over what tensors had, and does nothing else."""
@@ -251,7 +258,8 @@ class Program:
             return None
         written = (self.changed, self.bumps, self.leaves, slots)
         count = len(self.made)
-        return Replacing(kept, self.inputs, self.events, self.overwriting, count, written)
+        given = (self.inputs, self.events, self.overwriting)
+        return Replacing(kept, *given, count, written, self.outright)
 
     def _launched(
         self, form: Form, call: Any, arguments: list[Any], arrays: list[Any], visit: Visit | None
@@ -412,8 +420,22 @@ class Program:
         for number, position, output in following:
             inputs.known[number] = inputs.arrays[position] = outputs[output]
 
+    def _outright(self) -> Outright | None:
+        """How the answer is put up where that takes no more than to pick new tensors."""
+        marked = self.kinds or self.marks or self.gone or self.versions or self.retaining
+        if marked or self.kind not in (tuple, None):
+            return None
+        if any(slot < 0 or what is not None for slot, what in self.answers):
+            return None
+        slots = [slot for slot, _ in self.answers]
+        for number, first in self.again:
+            slots[number] = slots[first]
+        return Outright(slots, self.kind is tuple)
+
     def answer(self, made: list[Any], arguments: list[Any]) -> Any:
         """What the function answers, of new tensors and those from outside."""
+        if self.outright is not None:
+            return self.outright.of(made)
         return self.put_up(self.leaves_of(made, arguments))
 
     def leaves_of(self, made: list[Any], arguments: list[Any]) -> list[Any]:
@@ -430,8 +452,8 @@ class Program:
             made[slot].counter().value = version
         for slot in self.retaining:
             made[slot].retain_grad()
-        if self.in_order:
-            return made
+        if self.outright is not None:
+            return [made[slot] for slot in self.outright.slots]
         leaves = [_leaf(slot, what, made, arguments) for slot, what in self.answers]
         for number, first in self.again:
             leaves[number] = leaves[first]

@@ -17,11 +17,12 @@ from adjoint.compiling.errors import (
     LaterError,
     OutdatedError,
 )
+from adjoint.compiling.repeated import Last
 from adjoint.compiling.signatures import Call, difference
 from adjoint.compiling.stance import stance, without_program
 from adjoint.device import CPU, device
 from adjoint.dtypes import get_default_dtype
-from adjoint.tensors.core import NDARRAY
+from adjoint.tensors.core import ABSENT, NDARRAY
 
 log = logging.getLogger("adjoint.compile")
 
@@ -162,7 +163,7 @@ class Compiled:
         self.crowded = False  # it was said that many arguments come once
         self.told = False  # what it changes at tracing alone
         self.lock = threading.RLock()
-        self.last: Any = (None, None, None)  # plain settings, data type, program without arguments
+        self.last = Last(self.lock, None, None, None)  # which no call is like
         self.answers = Answers()
         functools.update_wrapper(self, function, updated=())
 
@@ -182,19 +183,13 @@ class Compiled:
         return f"<compiled {self.name}, {self.count} programs>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        now = current()
-        if now.tracing is not None:  # a part of what is traced, by which no lock is waited for
+        if not args and not kwargs:
+            answer = self.last.answer()
+            if answer is not ABSENT:
+                return answer
+        if current().tracing is not None:  # a part of that, by which no lock is waited for
             return self.function(*args, **kwargs)
         with self.lock:
-            settings, kind, program = self.last
-            same = settings is now and kind is get_default_dtype()
-            if args or kwargs or not same or open_levels.get() or stance.eager:
-                return self._called(args, kwargs)
-            try:
-                return program.run(())
-            except OutdatedError as outdated:
-                log.debug("%s: %s", self.name, outdated.reason)
-                self.last = (None, None, None)
             return self._called(args, kwargs)
 
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -218,7 +213,7 @@ class Compiled:
         reason = ""
         for program in signature.programs:
             if not args and not kwargs and not program.host_calls:
-                self.last = (settings, get_default_dtype(), program)
+                self.last = Last(self.lock, settings, get_default_dtype(), program)
             try:
                 return program.run(call.tensors)
             except AnsweredError as answered:

@@ -31,6 +31,7 @@ from adjoint.autograd.hooks import function_of, is_traceable
 from adjoint.backends.numpy import numpy_backend
 from adjoint.compiling.answers import code_of
 from adjoint.compiling.errors import EagerError
+from adjoint.compiling.repeated import PARTS
 from adjoint.nn.module import Module
 from adjoint.optim.lr_scheduler import LRScheduler
 from adjoint.optim.optimizer import Optimizer
@@ -45,7 +46,6 @@ _LIBRARIES = (_ARRAYS | _TESTING | sys.stdlib_module_names) - {"__main__"}
 _MAPPINGS = (dict, MappingProxyType)
 _NESTS = (list, tuple, *_MAPPINGS, set, frozenset, deque)
 _METHODS_APART = sys.version_info < (3, 12)  # whether an instruction of its own names a method
-_FUNCTION = ("__code__", "__defaults__", "__kwdefaults__")
 _HOLDERS = (
     property,
     classmethod,
@@ -339,7 +339,7 @@ class Reads:
                 self._read(around, name, name, ABSENT)
             elif name in sys.modules:
                 self._value(sys.modules[name])
-        for name in _FUNCTION:
+        for name in PARTS:
             self._read(plain, name, f"{plain.__name__}.{name}", getattr(plain, name))
         if vars(plain):
             self._objects[id(plain)] = plain

@@ -243,22 +243,6 @@ def hold(owners: list[dict[Any, Any]], names: list[Any], values: list[list[Any]]
     return True
 
 
-def bound(holders: list[Any], keys: list[Any], values: list[Any]) -> bool:
-    """Whether dicts, cells, whose key is None, and objects have the very values they had."""
-    for number, holder in enumerate(holders):
-        key = keys[number]
-        if isinstance(holder, dict):
-            now = holder.get(key, ABSENT)
-        else:
-            try:
-                now = holder.cell_contents if key is None else getattr(holder, key)
-            except (ValueError, AttributeError):  # it is not bound
-                now = ABSENT
-        if now is not values[number]:
-            return False
-    return True
-
-
 def are_without_hooks(tensors: list[Any]) -> bool:
     """Whether no hook is registered on any of these leaves."""
     for each in tensors:

@@ -1,10 +1,13 @@
 """A program that only computes has a short form of its call: it notices what the long one does."""
 
+import threading
+
 import numpy as np
 import pytest
 
 import adjoint
 from adjoint.nn.module_hooks import register_module_forward_hook
+from adjoint.tensors.core import ABSENT
 
 pytest.importorskip("jax")
 
@@ -30,8 +33,9 @@ class Case:
         for _ in range(4):
             self.compiled()
         (signature,) = self.compiled.signatures.values()
-        assert signature.programs[0].repeated is not None
-        assert signature.programs[0].repeated.results() is not None
+        (program,) = signature.programs
+        assert program.repeated is not None
+        assert program.repeated.answer(program, ()) is not ABSENT
 
     def agrees(self):
         """Whether it computes what the function does, twice."""
@@ -83,11 +87,12 @@ def test_a_hook_of_a_tensor_is_called():
 def test_a_hook_of_all_modules_is_looked_for():
     case = Case()
     (signature,) = case.compiled.signatures.values()
-    short = signature.programs[0].repeated
+    (program,) = signature.programs
+    short = program.repeated
     with register_module_forward_hook(lambda *given: None):
-        assert short.results() is None
+        assert short.answer(program, ()) is ABSENT
         case.agrees()
-    assert short.results() is not None
+    assert short.answer(program, ()) is not ABSENT
     case.agrees()
 
 
@@ -112,3 +117,112 @@ def test_inside_other_modes():
     finally:
         adjoint.set_default_dtype(before)
     case.agrees()
+
+
+def scaled(x, by=2.0, *, plus=0.0):
+    return x * by + plus
+
+
+def scaled_otherwise(x, by=3.0, *, plus=0.5):
+    return x * by - plus
+
+
+def called_often(function):
+    """A compiled function that has taken its short form."""
+    compiled = adjoint.compile(function)
+    for _ in range(4):
+        compiled()
+    (signature,) = compiled.signatures.values()
+    (program,) = signature.programs
+    assert program.repeated.answer(program, ()) is not ABSENT
+    return compiled
+
+
+@pytest.mark.parametrize("part", ["__code__", "__defaults__", "__kwdefaults__"])
+def test_a_function_of_other_code_or_defaults(monkeypatch, part):
+    x = adjoint.arange(3.0).to("xla")
+    compiled = called_often(lambda: scaled(x))
+    monkeypatch.setattr(scaled, part, getattr(scaled_otherwise, part))
+    for _ in range(3):
+        assert compiled().tolist() == scaled(x).tolist()
+    monkeypatch.undo()
+    for _ in range(3):
+        assert compiled().tolist() == [0, 2, 4]
+
+
+def test_a_variable_around_it_that_is_deleted():
+    x = adjoint.ones(2).to("xla")
+    factor = 3.0
+
+    def delete():
+        nonlocal factor
+        del factor
+
+    compiled = called_often(lambda: x * factor)
+    delete()
+    with pytest.raises(NameError, match="factor"):
+        compiled()
+    factor = 4.0
+    assert compiled().tolist() == [4, 4]
+
+
+def test_an_attribute_of_an_object():
+    class Scale:
+        by = 2.0
+
+    x, scale = adjoint.ones(2).to("xla"), Scale()
+    compiled = called_often(lambda: x * scale.by)
+    scale.by = 5.0
+    assert compiled().tolist() == [5, 5]
+    del scale.by
+    Scale.by = 7.0
+    assert compiled().tolist() == [7, 7]
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (lambda x: x + 1, lambda one, two: one),
+        (lambda x: (x + 1, x + 2), lambda one, two: (one, two)),
+        (lambda x: (x + 2, x + 1), lambda one, two: (two, one)),
+        (lambda x: [x + 1], lambda one, two: [one]),
+        (lambda x: {"a": x + 1, "b": (x + 2, 3)}, lambda one, two: {"a": one, "b": (two, 3)}),
+        (lambda x: (x + 1, x), lambda one, two: (one, [0, 1, 2])),
+    ],
+)
+def test_each_kind_of_answer(function, shape):
+    x = adjoint.arange(3.0).to("xla")
+    compiled = called_often(lambda: function(x))
+    lists = adjoint.pytree.tree_map(
+        lambda each: each.tolist() if isinstance(each, adjoint.Tensor) else each, compiled()
+    )
+    assert lists == shape([1, 2, 3], [2, 3, 4])
+
+
+def test_one_tensor_that_is_answered_twice_is_one():
+    x = adjoint.arange(3.0).to("xla")
+
+    def twice():
+        made = x + 1
+        return made, made
+
+    one, other = called_often(twice)()
+    assert one is other
+
+
+def test_threads_call_it_at_once():
+    x = adjoint.arange(1000.0).to("xla")
+    compiled = called_often(lambda: (x * 2).sum())
+    wrong = []
+
+    def call_often():
+        for _ in range(200):
+            if compiled().item() != 999_000:
+                wrong.append(threading.current_thread().name)
+
+    threads = [threading.Thread(target=call_often) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
