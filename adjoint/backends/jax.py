@@ -243,6 +243,15 @@ class JaxNamespace(Namespace):
     def counted(self, numbers: Any, count: int) -> Any:
         return jnp.bincount(numbers, length=count)  # known before it runs, as jit wants it
 
+    def largest(self, numbers: Any, bound: int) -> int:
+        return bound if isinstance(numbers, jax.core.Tracer) else super().largest(numbers, bound)
+
+    def squared_up(self, matrices: Any, often: Any) -> Any:
+        def square(k: Any, found: Any) -> Any:
+            return jnp.where((often > k)[..., None, None], jnp.matmul(found, found), found)
+
+        return _jax.lax.fori_loop(0, jnp.max(often, initial=0).astype("int32"), square, matrices)
+
     def readable(self, waiting: bool = False) -> bool:
         return False  # as it is while JAX traces, also where it does not
 

@@ -518,6 +518,17 @@ class Namespace(ABC):
         """How often each whole number below `count` occurs; there are no others."""
         return self.bincount(numbers, minlength=count)
 
+    def largest(self, numbers: Array, bound: int) -> int:
+        """The largest of some whole numbers, or 0; `bound` where they have no values yet."""
+        return int(self.max(numbers, initial=0))
+
+    def squared_up(self, matrices: Array, often: Array) -> Array:
+        """Square matrices times themselves, each so often."""
+        for k in range(self.largest(often, 0)):
+            square = self.matmul(matrices, matrices)
+            matrices = self.where((often > k)[..., None, None], square, matrices)
+        return matrices
+
     def how_many(self, mask: Array, axes: Any) -> Array:
         """How many of some truth values are true, along some axes or all."""
         return mask.sum(axis=axes, dtype="int64")

@@ -109,6 +109,11 @@ def _layers():
         "BatchNorm of all": (lambda: nn.BatchNorm1d(6, momentum=None), [rows]),
         "Embedding": (lambda: Indexed(nn.Embedding(5, 3)), [rows]),
         "EmbeddingBag": (lambda: Indexed(nn.EmbeddingBag(5, 3)), [rows]),
+        "EmbeddingBag of sums": (lambda: Indexed(nn.EmbeddingBag(5, 3, mode="sum")), [rows]),
+        "EmbeddingBag of maxima": (
+            lambda: Indexed(nn.EmbeddingBag(5, 3, mode="max", padding_idx=2)),
+            [rows],
+        ),
         "RNN": (lambda: First(nn.RNN(6, 5, 2)), [steps]),
         "LSTM": (lambda: First(nn.LSTM(6, 5, 2, dropout=0.5, bidirectional=True)), [steps]),
         "GRU": (lambda: First(nn.GRU(6, 5)), [steps]),

@@ -112,3 +112,34 @@ def test_what_is_written_where_a_mask_is_true_must_fit():
         with pytest.raises(error):
             adjoint.compile(write, warm_up=0)(x, mask, value)
         assert x.tolist() == [[0.0] * 4] * 3
+
+
+@pytest.mark.parametrize("kind", [adjoint.float32, adjoint.float64, adjoint.complex64])
+def test_exponentials_of_matrices_of_any_norm(kind):
+    adjoint.manual_seed(0)
+    sizes = adjoint.tensor([1e-3, 1.0, 4.0, 9.0]).reshape(4, 1, 1)
+    matrices = (adjoint.randn(4, 3, 3, dtype=adjoint.float64) * sizes).to(kind)
+
+    def powers(matrices):
+        leaf = matrices.detach().requires_grad_()
+        found = linalg.matrix_exp(leaf)
+        found = found / found.detach().abs().max()
+        (grad,) = adjoint.autograd.grad(found.abs().sum(), leaf)
+        return [found.detach(), grad]
+
+    assert_same(powers, matrices)
+
+
+@pytest.mark.parametrize("padding", [None, 1])
+def test_largest_rows_of_bags_of_different_sizes(padding):
+    table, indices = adjoint.randn(6, 3), adjoint.tensor([1, 2, 3, 4, 1, 5, 0])
+    bag = adjoint.nn.functional.embedding_bag
+
+    def maxima(table, indices, offsets):
+        leaf = table.detach().requires_grad_()
+        found = bag(indices, leaf, offsets, mode="max", padding_idx=padding)
+        (grad,) = adjoint.autograd.grad((found * found).sum(), leaf)
+        return [found.detach(), grad]
+
+    for offsets in ([0, 2, 2, 6], [0, 0, 7], [0]):
+        assert_same(maxima, table, indices, adjoint.tensor(offsets))

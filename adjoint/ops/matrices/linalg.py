@@ -759,10 +759,7 @@ def linalg_matrix_exp(xp: Any, A: Array) -> Array:
         power = xp.matmul(power, square)
         even, odd = even + power * _PADE[k], odd + power * _PADE[k + 1]
     odd = xp.matmul(A, odd)
-    result = xp.linalg.solve(even - odd, even + odd)
-    for k in range(int(xp.max(halvings)) if xp.valued() else 0):
-        result = xp.where((halvings > k)[..., None, None], xp.matmul(result, result), result)
-    return result
+    return xp.squared_up(xp.linalg.solve(even - odd, even + odd), halvings)
 
 
 @composite

@@ -252,15 +252,13 @@ def bag_places(xp: Any, bags: Array, counted: Array, count: int) -> Array:
     One column more than the longest bag needs, so that an empty one has a place too.
     """
     places = xp.arange(bags.shape[0])
-    if not xp.valued():  # any bag may have all places
-        return xp.full((count, bags.shape[0] + 1), -1, dtype="int64")
-    kept = xp.nonzero(counted)[0]
-    owners = bags[kept]
-    sizes = xp.counted(owners, count)
-    starts = xp.cumsum(sizes) - sizes
-    ranks = xp.arange(kept.shape[0]) - starts[owners]
-    table = xp.full((count, int(xp.max(sizes, initial=0)) + 1), -1, dtype="int64")
-    return xp.updated(table, (owners, ranks), places[kept])
+    owners = xp.where(counted, bags, count)  # of what doesn't count a bag beyond the others
+    sizes = xp.counted(owners, count + 1)
+    starts = xp.cumsum(sizes[:count]) - sizes[:count]
+    ranks = xp.where(counted, xp.cumsum(counted) - 1 - starts[bags], 0)
+    longest = xp.largest(sizes[:count], bags.shape[0])
+    table = xp.full((count + 1, longest + 1), -1, dtype="int64")
+    return xp.updated(table, (owners, ranks), places)[:count]
 
 
 def _sizes_over_batch(bags_each: Any, counted_each: Any, count: int, batch_size: int) -> Any:
@@ -294,13 +292,18 @@ def arranged_bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[
     return input, numbers, count
 
 
-def _largest(rows: Any, bags: Any, counted: Any, count: int) -> Any:
+def _largest(rows: Any, bags: Any, counted: Any, count: int, side_by_side: bool) -> Any:
     """The maximum of each bag, element by element; zeros for an empty one."""
     if not rows.shape[0]:
         return repeat(sum(rows, 0, True), count, 1)
-    places = bag_places(bags, counted, count)
-    blank = unsqueeze(places < 0, 2)
-    chosen = where(blank, float("-inf"), getitem(rows, (where(places < 0, 0, places),)))
+    if side_by_side:  # all of one size
+        blank = ~reshape(counted, (count, -1))
+        rows = reshape(rows, (count, -1, rows.shape[1]))
+    else:
+        places = bag_places(bags, counted, count)
+        blank = places < 0
+        rows = getitem(rows, (where(blank, 0, places),))
+    chosen = where(unsqueeze(blank, 2), float("-inf"), rows)
     best = max_dim(chosen, 1)[0]
     return where(best == float("-inf"), 0.0, best)
 
@@ -388,7 +391,7 @@ def in_bags(
     counts = with_sizes or (mode == "mean" and ragged)
     sizes = bag_sizes(bags, counted, count) if counts else None
     if mode == "max":
-        return Bags(_largest(rows, bags, counted, count), indices, bags, sizes)
+        return Bags(_largest(rows, bags, counted, count, input.ndim == 2), indices, bags, sizes)
     if padding >= 0:
         rows = where(unsqueeze(counted, 1), rows, 0.0)
     if per_sample_weights is not None:
