@@ -36,7 +36,7 @@ class GpuReader:
         with cupy.cuda.Device(place.local_hardware_id):
             self.stream = cupy.cuda.Stream(non_blocking=True)
             self.memory = cupy.cuda.alloc_pinned_memory(_STAGED)
-        self.lock = threading.Lock()
+        self.lock = threading.Lock()  # of that memory
 
     def __call__(self, array: Any) -> Any:
         look = array.aval  # which has at hand what the array's own attributes run code for
@@ -47,18 +47,21 @@ class GpuReader:
             return self.cupy.from_dlpack(array).get()
         # One dimension lies in one order: its address says all. The stream waits for the array, and
         # the host for the stream, sooner than XLA hears that an array is there, and says so.
-        if math.prod(shape) * kind.itemsize > _STAGED:
-            made = np.empty(shape, kind)
+        if math.prod(shape) * kind.itemsize > _STAGED or not self.lock.acquire(blocking=False):
+            made = np.empty(shape, kind)  # nor does one wait for who is reading, a signal's handler
             self._copy(array, made.ctypes.data, made.nbytes)
             return made
-        with self.lock:
+        try:
             staged = np.ndarray(shape, kind, self.memory)
             self._copy(array, self.memory.ptr, staged.nbytes)
             return staged.copy()
+        finally:
+            self.lock.release()
 
     def _copy(self, array: Any, target: int, count: int) -> None:
         cuda, stream = self.cuda, self.stream.ptr
-        there = show(array, stream=stream)
+        # JAX lets go of what is shown at its next call only: this is an array of its own.
+        there = show(array.addressable_data(0), stream=stream)
         source = array.unsafe_buffer_pointer()
         cuda.memcpyAsync(target, source, count, cuda.memcpyDefault, stream)
         cuda.streamSynchronize(stream)
