@@ -195,6 +195,8 @@ class Compiled:
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call, of one thread at a time."""
         settings = current()
+        if self.last.program is not None and self.last.settings is None:  # it is outdated
+            self.last = Last(self.lock, None, None, None)
         if not settings.plain:  # a context wants to see its calls
             log.info("%s runs eagerly inside a context that sees its calls", self.name)
             return self.function(*args, **kwargs)

@@ -1,6 +1,8 @@
 """A program that only computes has a short form of its call: it notices what the long one does."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -226,3 +228,18 @@ def test_threads_call_it_at_once():
     for each in threads:
         each.join()
     assert not wrong
+
+
+def test_a_program_of_another_limit_is_let_go():
+    x = adjoint.arange(3.0).to("xla").requires_grad_()
+    compiled = adjoint.compile(lambda: adjoint.autograd.grad((x * x).sum(), x)[0], limit=1)
+    for _ in range(4):
+        compiled()
+    (signature,) = compiled.signatures.values()
+    program = weakref.ref(signature.programs.pop())
+    x.register_hook(lambda grad: grad + 1)
+    with pytest.warns(UserWarning, match="limit"):
+        assert compiled().tolist() == [1, 3, 5]
+    del signature
+    gc.collect()
+    assert program() is None
