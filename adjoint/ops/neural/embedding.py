@@ -340,21 +340,10 @@ class Bags(NamedTuple):
     sizes: Any  # of bags; None where they were not asked for
 
 
-def in_bags(
-    input: Any,
-    weight: Any,
-    offsets: Any,
-    max_norm: float | None,
-    norm_type: float,
-    scale_grad_by_freq: bool,
-    mode: str,
-    sparse: bool,
-    per_sample_weights: Any,
-    include_last_offset: bool,
-    padding_idx: int | None,
-    with_sizes: bool = False,
-) -> Bags:
-    """embedding_bag, with what it finds out on its way."""
+def _check_options(
+    input: Any, scale_grad_by_freq: bool, mode: str, sparse: bool, per_sample_weights: Any
+) -> None:
+    """Refuse a mode that there is none of, and what doesn't go with it."""
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"embedding_bag(): mode has to be one of sum, mean or max, got {mode!r}")
     if mode == "max" and sparse:
@@ -370,6 +359,24 @@ def in_bags(
             f"embedding_bag(): per_sample_weights must have the shape of input, "
             f"{list(input.shape)}, got {list(per_sample_weights.shape)}"
         )
+
+
+def in_bags(
+    input: Any,
+    weight: Any,
+    offsets: Any,
+    max_norm: float | None,
+    norm_type: float,
+    scale_grad_by_freq: bool,
+    mode: str,
+    sparse: bool,
+    per_sample_weights: Any,
+    include_last_offset: bool,
+    padding_idx: int | None,
+    with_sizes: bool = False,
+) -> Bags:
+    """embedding_bag, with what it finds out on its way."""
+    _check_options(input, scale_grad_by_freq, mode, sparse, per_sample_weights)
     same_kind("embedding_bag", weight, per_sample_weights=per_sample_weights)
     padding = _check_padding("embedding_bag", padding_idx, weight.shape[0])
     indices, bags, count = arranged_bags(
