@@ -1,6 +1,5 @@
 """The backward graph as users and tools see it, under PyTorch's names where it has them."""
 
-import gc
 import itertools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
+from adjoint import alive
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import GraphTask, current_task, queue_callback as queue_callback
 from adjoint.autograd.hooks import (
@@ -467,14 +467,15 @@ def hooks(target: Any = None) -> list[HookRecord]:
 
 def _owners() -> Iterator[Any]:
     """Everything in the process that may have hooks."""
-    for thing in gc.get_objects():
-        kind = type(thing)  # not isinstance: a stand-in's `__class__` may be code of the user
-        if (
-            (issubclass(kind, Node) and thing.hooks is not None)
-            or (issubclass(kind, Tensor) and thing.node is None and thing.extras is not None)
-            or hasattr(kind, "hook_tables")
-        ):
+    found = alive.kinds()  # classes: a stand-in's `__class__` may be code of the user
+    own = [kind for kind in found if issubclass(kind, (Node, Tensor))]
+    for thing in alive.of_kinds(own):
+        if isinstance(thing, Node):
+            if thing.hooks is not None:
+                yield thing
+        elif thing.node is None and thing.extras is not None:
             yield thing
+    yield from alive.of_kinds(kind for kind in found if hasattr(kind, "hook_tables"))
 
 
 def remove_hooks(target: Any = None) -> int:

@@ -6,7 +6,6 @@ memory of the graph before each launch, and what the function makes anew is copi
 the host is called, the graph is parted: it is launched part by part (docs/notes/compile.md).
 """
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from adjoint.backends.loops.cuda_chance import WORDS
 from adjoint.call.context import Changed
 from adjoint.compiling.answers import Answers
 from adjoint.compiling.errors import CompileError, OutdatedError, untraceable
-from adjoint.compiling.escapes import mark_escaped
+from adjoint.compiling.escapes import all_tensors, mark_escaped
 from adjoint.compiling.guards import PythonState, guards_of, refuse_iterators
 from adjoint.compiling.host import Visit
 from adjoint.compiling.optimizers import Numbers
@@ -532,7 +531,7 @@ def _captured(
         call.forget()
     for room, values in capturing.fills:
         cupy_graphs.fill(room, values)
-    mark_escaped(capturing.name, capturing.graph.owns, gc.get_objects())
+    mark_escaped(capturing.name, capturing.graph.owns, all_tensors())
     records = capturing.lifted.values()
     leaves = [r.tensor for r in records if type(r.place) is Place and r.needs_grad]
     reads = Reads([function, *capturing.modules.values()], capturing.host_calls, objects)

@@ -4,6 +4,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
+from adjoint import alive
 from adjoint.backends import register_recogniser
 from adjoint.compiling.errors import CompileError
 from adjoint.tensors.core import TensorCore
@@ -26,6 +27,10 @@ def _refuse(kind: Any) -> None:
 register_recogniser(_refuse)
 
 
+class _First:
+    """An object that shows whether the first generation has been moved."""
+
+
 class Newcomers:
     """What Python makes inside: while the collector rests, objects stay in its first generation.
 
@@ -34,7 +39,7 @@ class Newcomers:
 
     def __init__(self) -> None:
         self.collects = gc.isenabled()
-        self.first: list[Any] = []
+        self.first = _First()
         self.frozen = 0
 
     def __enter__(self) -> "Newcomers":
@@ -43,7 +48,7 @@ class Newcomers:
     def begin(self) -> None:
         """Let the collector rest, from inside: no signal leaves it so."""
         gc.disable()
-        self.first = [self]
+        self.first = _First()
         self.frozen = gc.get_freeze_count()
 
     def __exit__(self, *_: object) -> None:
@@ -51,22 +56,27 @@ class Newcomers:
             gc.enable()
 
     def found(self) -> list[Any]:
-        """Those made since it began; all that Python holds if the first has been moved."""
-        young = gc.get_objects(0)
-        if any(each is self.first for each in young):
-            return young
+        """The tensors made since it began; all that there are if the first has been moved."""
+        if self.first in alive.of_kinds([_First], 0):
+            return all_tensors(0)
         if gc.get_freeze_count() <= self.frozen:
-            return gc.get_objects()
+            return all_tensors()
         gc.unfreeze()  # what `gc.freeze` hides
-        found = gc.get_objects()
+        found = all_tensors()
         gc.freeze()
         return found
+
+
+def all_tensors(generation: int | None = None) -> list[Any]:
+    """All tensors that the collector knows, of a generation or of all."""
+    found = [kind for kind in alive.kinds(generation) if issubclass(kind, TensorCore)]
+    return alive.of_kinds(found, generation)
 
 
 def mark_escaped(name: str, is_inside: Callable[[Any], bool], among: list[Any]) -> None:
     """Let all tensors that still hold tracers, or memory of a graph, refuse to be used."""
     for each in among:
-        if issubclass(type(each), TensorCore) and is_inside(each.array):
+        if is_inside(each.array):
             shape = list(each.array.shape)
             reason = (
                 f"a tensor of shape {shape} was made inside the compiled {name}, and kept "
