@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any
 
-from adjoint import alive
+from adjoint.autograd import alive
 from adjoint.autograd.grad_mode import ContextDecorator
 from adjoint.autograd.graph_task import GraphTask, current_task, queue_callback as queue_callback
 from adjoint.autograd.hooks import (

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-from adjoint import alive
+from adjoint.autograd import alive
 from adjoint.backends import register_recogniser
 from adjoint.compiling.errors import CompileError
 from adjoint.tensors.core import TensorCore

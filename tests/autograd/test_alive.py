@@ -7,8 +7,7 @@ import threading
 import pytest
 
 import adjoint
-from adjoint import alive
-from adjoint.autograd import graph
+from adjoint.autograd import alive, graph
 
 
 class Thing:
